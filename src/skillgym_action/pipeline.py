@@ -397,10 +397,9 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
     """A new journal, or with ``--resume`` the journal of the interrupted run."""
     settings = _journal_settings(options)
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
-    journal = Journal(
-        began=began,
-        digests={execution.index: digest(execution, services.suite_source.root) for execution in plan.executions},
-    )
+    root, skills = services.suite_source.root, services.workspaces.skill_digests()
+    digests = {each.index: digest(each, root, skills.of(each)) for each in plan.executions}
+    journal = Journal(began=began, digests=digests)
     if options.execute.resume:
         if services.cancelled:
             raise KeyboardInterrupt  # a plan without all suites does not fit the journal, which stays unchanged

@@ -327,3 +327,25 @@ def test_the_bootstrap_cannot_bring_back_what_an_arm_removes(tmp_path):
     assert run(tmp_path, "--fail-on", "none").code == 0
     assert [row["status"] for row in rows(tmp_path, "results")] == ["failed"]
     assert [row["status"] for row in rows(tmp_path, "otherArms")] == ["passed"]
+
+
+def test_an_arm_whose_agent_cannot_start_stops_no_session_of_the_deciding_arm(tmp_path):
+    scene(tmp_path, {"with": {"files": "arms/with"}, "other": {"env": {"PATH": "/nowhere"}}}, cases="abc")
+    ran = run(tmp_path)
+    assert ran.code == 0, ran.err
+    assert [row["status"] for row in rows(tmp_path, "results")] == ["passed"] * 3
+    assert [row["status"] for row in rows(tmp_path, "otherArms")] == ["errored"] * 3
+    assert not uplift(tmp_path)["complete"]
+
+
+def test_sessions_with_other_variables_of_an_arm_do_not_count_in_a_resumed_run(tmp_path):
+    arms = {"with": {"files": "arms/with", "env": {"VARIANT": "one"}}, "without": {"remove": ["AGENTS.md"]}}
+    scene(tmp_path, arms, cases="a")
+    assert run(tmp_path).code == 0
+    configuration = tmp_path / "skillgym.config.yaml"
+    configuration.write_text(configuration.read_text(encoding="utf-8").replace('"one"', '"two"'), encoding="utf-8")
+    ran = skillgym("run", "--resume", "out", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    warning = ran.err.partition("run again")[2].partition("\n")[0]
+    assert "a [sh] with" in warning
+    assert "without" not in warning

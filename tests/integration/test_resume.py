@@ -301,9 +301,8 @@ def test_a_suite_that_changed_is_begun_anew(tmp_path):
     report = scene.resume()
     assert shown(report) == ["a passed 1", "b-fails failed 1", "c passed 2", "e passed 2"]
     assert scene.begun == ["a", "b-fails"]
-    assert warnings(report)[1:] == [
-        "run again, since suite, prompt, agent or model changed: bench/core.json a [sh], bench/core.json b-fails [sh]"
-    ]
+    why = "run again, since suite, prompt, skill, arm, agent or model changed"
+    assert warnings(report)[1:] == [f"{why}: bench/core.json a [sh], bench/core.json b-fails [sh]"]
     assert not (scene.root / "results/core/a/sh/repeat-2").exists()
     assert (scene.root / "results/other/c/sh/repeat-2").exists()
 

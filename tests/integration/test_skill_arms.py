@@ -258,3 +258,47 @@ def test_the_files_of_skill_creator(tmp_path):
     assert {one["configuration"] for one in benchmark["runs"]} == {"with_skill", "without_skill"}
     assert len(benchmark["runs"]) == 6
     assert "name a folder in place of -" in run(tmp_path, "--report", "skill-creator=-").err
+
+
+def test_cases_and_suites_of_alike_names_have_folders_of_their_own_for_skill_creator(tmp_path):
+    others = evals(MADE | {"id": "x"}, skill_name="pdf")
+    scene(tmp_path, MADE, MADE | {"id": 1}, **{"others/pdf/SKILL.md": SKILL, "others/pdf/evals/evals.json": others})
+    assert run(tmp_path, "--arms", "with", "--report", "skill-creator=report").code == 0
+    folder = tmp_path / "report"
+    told = [json.loads(path.read_text(encoding="utf-8")) for path in folder.rglob("eval_metadata.json")]
+    assert sorted(one["eval_id"] for one in told) == ["1", "eval-1", "x"]
+    assert len(list(folder.rglob("benchmark.json"))) == 2
+
+
+def test_the_folder_for_skill_creator_has_no_grading_of_an_earlier_run(tmp_path):
+    scene(tmp_path, MADE)
+    report = ("--arms", "with", "--report", "skill-creator=report")
+    assert run(tmp_path, *report).code == 0
+    of_run = tmp_path / "report/eval-1/with_skill/run-1"
+    assert (of_run / "grading.json").exists()
+    assert (of_run / "outputs").exists()
+    written(tmp_path, {"skillgym.config.yaml": config(runner("exit 1", output="events"))})
+    (tmp_path / "out").rename(tmp_path / "earlier")
+    assert run(tmp_path, *report).code == 3
+    assert sorted(path.name for path in of_run.iterdir()) == ["timing.json"]
+
+
+def test_an_arm_in_stored_results_is_no_path_for_skill_creator(tmp_path):
+    scene(tmp_path, MADE)
+    assert run(tmp_path).code == 0
+    file = tmp_path / "out/results.json"
+    file.write_text(file.read_text(encoding="utf-8").replace('"without_skill"', '"../../../../evil"'), encoding="utf-8")
+    ran = skillgym("report", "out", "--report", "skill-creator=deep/er/report", cwd=tmp_path)
+    assert (tmp_path / "deep/er/report/benchmark.json").exists(), ran.err
+    assert not list(tmp_path.rglob("evil"))
+
+
+def test_sessions_with_another_skill_do_not_count_in_a_resumed_run(tmp_path):
+    scene(tmp_path, MADE)
+    assert run(tmp_path).code == 0
+    written(tmp_path, {"skills/pdf/SKILL.md": SKILL.replace("Count the pages.", "Do nothing.")})
+    ran = skillgym("run", "--resume", "out", "--arms", "with,without", cwd=tmp_path)
+    assert [row["status"] for row in rows(tmp_path, "results")] == ["failed"], ran.err
+    assert "run again" in ran.err
+    assert "eval-1 [sh] with_skill" in ran.err
+    assert "eval-1 [sh] without_skill" not in ran.err.partition("run again")[2].partition("\n")[0]

@@ -26,14 +26,17 @@ PROTOCOLS = ("https", "http", "ssh", "file")
 
 _GIT = ("env", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "GIT_CONFIG_NOSYSTEM=1", "GIT_LFS_SKIP_SMUDGE=1")
 _ALLOWED = f"GIT_ALLOW_PROTOCOL={':'.join(PROTOCOLS)}"
-# Objects are copied: a hard link to one of a repository on this machine could be changed by the agent. A link in the
-# workspace must not lead the clone out of it. The home, and with it the global configuration, is the hook's own.
+# Objects are copied: a hard link to one of a repository on this machine could be changed by the agent. No link in the
+# workspace, also at the target itself, leads the clone or a folder that is made for it out of the workspace. The home,
+# and with it the global configuration, is the hook's own.
 _CLONE = """set -eu
 target=$1 url=$2 ref=$3 back=$4; shift 4
 root=$(pwd -P)
+above=$target
+while [ ! -e "$above" ] && [ ! -L "$above" ]; do above=$(dirname -- "$above"); done
+real=$(cd -P -- "$above" && pwd -P) || real=
+case "$real/" in "$root"/*) ;; *) echo "$target is outside of the workspace" >&2; exit 1;; esac
 mkdir -p -- "$(dirname -- "$target")"
-parent=$(cd -P -- "$(dirname -- "$target")" && pwd -P)
-case "$parent/" in "$root"/*) ;; *) echo "$target is outside of the workspace" >&2; exit 1;; esac
 git config --global --add safe.directory '*'
 git -c core.hooksPath=/dev/null clone --quiet --no-checkout --no-hardlinks -- "$url" "$target"
 cd -P -- "$target"

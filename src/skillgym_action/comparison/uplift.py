@@ -48,11 +48,9 @@ def _key(result: Result) -> tuple[str, str, str]:
 def _uplift(others: Sequence[Result], deciding: dict[tuple[str, str, str], Result]) -> Uplift:
     first = others[0]
     pairs = [(deciding[_key(other)], other) for other in others if _key(other) in deciding]
-    judged = [(result, other) for result, other in pairs if _share(result) is not None and _share(other) is not None]
-    cases = tuple(
-        ArmCase(case_id=result.case_id, deciding=_share(result) or 0.0, other=_share(other) or 0.0)
-        for result, other in judged
-    )
+    shares = [(result, other, found) for result, other in pairs if (found := _shares(result, other))]
+    judged = [(result, other) for result, other, _ in shares]
+    cases = tuple(ArmCase(case_id=result.case_id, deciding=one, other=two) for result, _, (one, two) in shares)
     run_in_both = {_key(other) for other in others}
     own = [result for key, result in deciding.items() if (key[0], key[2]) == (_key(first)[0], _key(first)[2])]
     differences = [100 * (case.deciding - case.other) for case in cases]
@@ -106,15 +104,29 @@ def _samples(result: Result) -> list[tuple[bool | None, ...]]:
     return [attempt.held for attempt in first.values()]
 
 
-def _share(result: Result) -> float | None:
-    """The mean over sessions of the share of assertions that hold; None if no session was judged."""
-    shares = [share for held in _samples(result) if (share := _held_share(held)) is not None]
-    return fsum(shares) / len(shares) if shares else None
+def _shares(result: Result, other: Result) -> tuple[float, float] | None:
+    """Of each of two arms, the mean share of assertions that hold; None if nothing was evaluated in both.
+
+    An assertion that no session of one arm could evaluate counts in neither: the arms would be compared by different
+    ones.
+    """
+    own, others = _samples(result), _samples(other)
+    if len({len(held) for held in (*own, *others)}) > 1:
+        return None
+    rates = [
+        (one, two)
+        for one, two in zip(map(_rate, zip(*own, strict=True)), map(_rate, zip(*others, strict=True)), strict=False)
+        if one is not None and two is not None
+    ]
+    if not rates:
+        return None
+    deciding, compared_with = zip(*rates, strict=True)
+    return fsum(deciding) / len(rates), fsum(compared_with) / len(rates)
 
 
-def _held_share(held: Sequence[bool | None]) -> float | None:
-    """The share of those that could be evaluated; None if none could."""
-    known = [one for one in held if one is not None]
+def _rate(answers: Iterable[bool | None]) -> float | None:
+    """The share of sessions in which an assertion holds, of those that could evaluate it; None if none could."""
+    known = [one for one in answers if one is not None]
     return sum(known) / len(known) if known else None
 
 

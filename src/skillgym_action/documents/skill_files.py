@@ -24,7 +24,7 @@ EVAL_FOLDERS = frozenset({"evals"})
 RESULTS_ENDING = "-workspace"
 """The end of the names of folders that have results of evals."""
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
-_LOOSE_KEY = re.compile(r"^(name|description):[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_LOOSE_KEY = re.compile(r"^(name|description):[ \t]*(\S.*)$", re.MULTILINE)
 _UNSAFE_NAME = re.compile(r"[/\\\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")
 
 
@@ -92,7 +92,7 @@ def frontmatter(text: str) -> dict[str, str]:
     try:
         value = read_document(found[1], path=SKILL_FILE, kind="yaml", error=SuiteError).value
     except SuiteError:
-        value = {key: text.strip("'\"") for key, text in reversed(_LOOSE_KEY.findall(found[1]))}
+        value = {key: text.rstrip(" \t").strip("'\"") for key, text in reversed(_LOOSE_KEY.findall(found[1]))}
     members = value.items() if isinstance(value, dict) else ()
     wanted = {"name", "description"}
     return {key: str(item).strip() for key, item in members if key in wanted and item is not None and str(item).strip()}

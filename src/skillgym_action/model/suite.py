@@ -34,12 +34,14 @@ class SkillUnderTest:
 
     ``name``: from the frontmatter of its SKILL.md, also the name of the installed folder. ``folder``: the absolute path
     of the folder of its SKILL.md. ``packaging`` ``plugin``: it is a whole plugin, for agents that load plugins;
-    ``in-plugin``: a skill of such a plugin, for agents that do not.
+    ``in-plugin``: a skill of such a plugin, for agents that do not. ``origin``: of a version of another commit, the
+    folder that it has in the checkout.
     """
 
     name: str
     folder: Path
     packaging: Literal["skill", "plugin", "in-plugin"] = "skill"
+    origin: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -28,6 +28,7 @@ from skillgym_action.plugin_evals.suite_names import (
     named,
     part_of,
     rejection,
+    unusable_folders,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     document = read_document(source.text(), path=source.path, kind="json", error=SuiteError)
     top = SuiteValue(source=document, value=document.value)
     top.mapping()
+    if unusable := unusable_folders(source.text()):
+        named_folders = top.member("experimental").member("evals")
+        raise named_folders.error(f"{unusable[0]!r} is no folder in the plugin", "write a path such as evals")
     roots = [files.plugin / root for root in eval_folders(source.text())]
     loaded = _Cases(PluginsUnderTest(source, files, top))
     for folder in _case_folders(source, files, roots):

@@ -69,15 +69,29 @@ def _is_in_case(folder: PurePosixPath, roots: list[str], read: Callable[[str], s
 def eval_folders(manifest: str) -> tuple[str, ...]:
     """The eval folders that a ``plugin.json`` names, relative to the plugin; without one, or a broken file, ``evals``.
 
-    Paths that lead out of the plugin are left out.
+    Those that ``unusable_folders`` returns are left out.
     """
+    named_folders = _named_folders(manifest)
+    usable = [str(PurePosixPath(text)) for text in named_folders if isinstance(text, str) and _is_inside(text)]
+    return tuple(usable) or (DEFAULT_FOLDER,)
+
+
+def unusable_folders(manifest: str) -> tuple[object, ...]:
+    """What a ``plugin.json`` names as its eval folders that is no folder in the plugin."""
+    return tuple(one for one in _named_folders(manifest) if not (isinstance(one, str) and _is_inside(one)))
+
+
+def _is_inside(text: str) -> bool:
+    path = PurePosixPath(text)
+    return bool(text.strip("./ ")) and not path.is_absolute() and ".." not in path.parts
+
+
+def _named_folders(manifest: str) -> list[object]:
+    """What is under ``experimental.evals``; nothing if that is not set, or in a broken file."""
     try:
         value = json.loads(manifest.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
-        return (DEFAULT_FOLDER,)
+        return []
     experimental = value.get("experimental") if isinstance(value, dict) else None
-    named_folders = experimental.get("evals") if isinstance(experimental, dict) else None
-    texts = named_folders if isinstance(named_folders, list) else [named_folders]
-    paths = [PurePosixPath(text) for text in texts if isinstance(text, str) and text.strip("./ ")]
-    inside = [str(path) for path in paths if not path.is_absolute() and ".." not in path.parts]
-    return tuple(inside) or (DEFAULT_FOLDER,)
+    found = experimental.get("evals") if isinstance(experimental, dict) else None
+    return [] if found is None else found if isinstance(found, list) else [found]

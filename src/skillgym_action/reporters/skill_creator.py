@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Attempt, Result
     from skillgym_action.model.run_report import RunReport
 
-OUTPUTS = "outputs"
+OUTPUTS, GRADING = "outputs", "grading.json"
 _MEASURES = ("pass_rate", "time_seconds", "tokens")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportFile:
-    """A file of the folder. ``path``: relative to it."""
+    """A file of the folder. ``path``: relative to it; ``text`` None: there is none, nor one of an earlier run."""
 
     path: str
-    text: str
+    text: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,53 +42,76 @@ class SessionOutputs:
     directory: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Group:
+    """The results of a suite on a runner. ``prefix``: of their paths; ``folders``: of the cases, by their ids."""
+
+    prefix: str
+    results: list[Result]
+    folders: dict[str, str]
+
+    def case(self, result: Result) -> str:
+        return f"{self.prefix}{self.folders[result.case_id]}"
+
+    def run(self, result: Result, attempt: Attempt) -> str:
+        return f"{self.case(result)}/{path_key(_arm(result))}/run-{attempt.repetition}"
+
+
 def files(report: RunReport) -> Iterator[ReportFile]:
     """Yield the files, without those that sessions left."""
-    for prefix, results in _groups(report):
-        for result in results:
-            yield _file(f"{prefix}{_eval(result)}/eval_metadata.json", _metadata(result))
+    for group in _groups(report):
+        for result in group.results:
+            yield _file(f"{group.case(result)}/eval_metadata.json", _metadata(result))
             for attempt in _runs(result):
-                folder = f"{prefix}{_run_folder(result, attempt)}"
+                folder = group.run(result, attempt)
                 yield _file(f"{folder}/timing.json", _timing(result, attempt))
-                if attempt.status in JUDGED:
-                    yield _file(f"{folder}/grading.json", _grading(result, attempt))
-        yield _file(f"{prefix}benchmark.json", _benchmark(report, results))
+                judged = attempt.status in JUDGED
+                grading = f"{folder}/{GRADING}"
+                yield _file(grading, _grading(result, attempt)) if judged else ReportFile(path=grading, text=None)
+        yield _file(f"{group.prefix}benchmark.json", _benchmark(report, group.results))
 
 
 def outputs(report: RunReport) -> Iterator[SessionOutputs]:
     """Yield where the changed files of each run belong."""
-    for prefix, results in _groups(report):
-        for result in results:
+    for group in _groups(report):
+        for result in group.results:
             for attempt in _runs(result):
-                path = f"{prefix}{_run_folder(result, attempt)}/{OUTPUTS}"
-                yield SessionOutputs(path=path, directory=attempt.directory)
+                yield SessionOutputs(path=f"{group.run(result, attempt)}/{OUTPUTS}", directory=attempt.directory)
 
 
 def _file(path: str, content: dict[str, Any]) -> ReportFile:
     return ReportFile(path=path, text=json.dumps(content, indent=2, ensure_ascii=True) + "\n")
 
 
-def _groups(report: RunReport) -> Iterator[tuple[str, list[Result]]]:
-    """The results of each suite on each runner, with the folder that they are in, which may be empty."""
+def _groups(report: RunReport) -> Iterator[_Group]:
+    """The results of each suite on each runner. Suites of one name are told apart by their paths."""
     found: dict[tuple[str, str], list[Result]] = {}
     for result in report.all_results:
         if result.runner:
-            found.setdefault((result.suite.name, result.runner.id), []).append(result)
-    for (suite, runner), results in found.items():
-        yield (f"{path_key(suite)}/{path_key(runner)}/" if len(found) > 1 else ""), results
+            found.setdefault((result.suite.path, result.runner.id), []).append(result)
+    names = {results[0].suite.path: results[0].suite.name for results in found.values()}
+    repeated = {name for name, number in Counter(map(path_key, names.values())).items() if number > 1}
+    for (path, runner), results in found.items():
+        name = path_key(names[path])
+        suite = path_key(path) if name in repeated else name
+        prefix = f"{suite}/{path_key(runner)}/" if len(found) > 1 else ""
+        yield _Group(prefix=prefix, results=results, folders=_case_folders(results))
 
 
-def _eval(result: Result) -> str:
-    key = path_key(result.case_id)
-    return key if key.startswith("eval-") else f"eval-{key}"
+def _case_folders(results: Sequence[Result]) -> dict[str, str]:
+    """The folder of each case by its id: ``eval-ID``, once; ``eval-1`` is the folder of the id ``eval-1``, not of 1."""
+    ids = list(dict.fromkeys(result.case_id for result in results))
+    folders = {one: key for one in ids if (key := path_key(one)).startswith("eval-")}
+    taken = set(folders.values())
+    for one in ids:
+        if one not in folders:
+            folder = f"eval-{path_key(one)}"
+            folders[one] = f"eval-{path_key(f'id {one}')}" if folder in taken else folder
+    return folders
 
 
 def _arm(result: Result) -> str:
     return result.arm or WITH_SKILL
-
-
-def _run_folder(result: Result, attempt: Attempt) -> str:
-    return f"{_eval(result)}/{_arm(result)}/run-{attempt.repetition}"
 
 
 def _runs(result: Result) -> list[Attempt]:

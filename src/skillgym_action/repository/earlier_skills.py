@@ -73,12 +73,13 @@ class SkillsAtBase:
         for skill in skills:
             folder = self._folder(skill.folder)
             if folder and skill.packaging == "plugin":
-                found.append((skill.folder, replace(skill, folder=folder)))
+                found.append((skill.folder, replace(skill, folder=folder, origin=skill.folder)))
             elif folder and (folder / SKILL_FILE).is_file() and not (folder / SKILL_FILE).is_symlink():
                 with open(folder / SKILL_FILE, "rb") as file:
                     text = file.read(MAX_SKILL_FILE_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
                 name = frontmatter(text).get("name")
-                found.append((skill.folder, replace(skill, name=name or skill.name, folder=folder)))
+                earlier = replace(skill, name=name or skill.name, folder=folder, origin=skill.folder)
+                found.append((skill.folder, earlier))
         return tuple(found)
 
     def has_others(self, skills: tuple[SkillUnderTest, ...]) -> bool:

@@ -27,7 +27,7 @@ def suite_digest(suite: BenchmarkSuite, repository: Repository) -> str | None:
     try:
         paths = {path for hidden in suite.hidden for path in _files_at(repository, hidden)}
         lines = [f"{suite.path}\0file {suite.digest}\n"]
-        lines += [f"{path}\0{_kind_and_digest(repository.root / path)}\n" for path in sorted(paths - {suite.path})]
+        lines += [f"{path}\0{kind_and_digest(repository.root / path)}\n" for path in sorted(paths - {suite.path})]
     except OSError:
         return None
     return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
@@ -49,7 +49,7 @@ def template_digest(suite: BenchmarkSuite, repository: Repository) -> str | None
         lines = []
         for folder, path in files:
             file = repository.root / path
-            lines.append(f"{os.path.relpath(file, folder)}\0{_kind_and_digest(file)}\n")
+            lines.append(f"{os.path.relpath(file, folder)}\0{kind_and_digest(file)}\n")
     except OSError:
         return None
     return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
@@ -60,7 +60,7 @@ def _files_at(repository: Repository, path: str) -> list[str]:
     return list(repository.files(target)) if target.is_dir() and not target.is_symlink() else [path]
 
 
-def _kind_and_digest(file: Path) -> str:
+def kind_and_digest(file: Path) -> str:
     """The kind of a file, and the SHA-256 of its content or of the link's target. Raises OSError."""
     mode = os.lstat(file).st_mode
     if stat.S_ISLNK(mode):

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 SKILL_FOLDERS = (".claude/skills", ".agents/skills")
 """Where skills are installed in a workspace."""
 _SKILL_TOOLS = frozenset({"skill", "activate_skill", "load_skill", "use_skill"})
-_INSTALLED = re.compile(r"[^\s'\"=:;|&()]*\.(?:claude|agents)/skills(?:/[\w.-]+)?")
+# Only from the beginning of a word, so that long words take no quadratic time.
+_INSTALLED = re.compile(r"(?<![^\s'\"=:;|&()])[^\s'\"=:;|&()]*\.(?:claude|agents)/skills(?:/[\w.-]+)?")
 _BINARY = re.compile(r"[\0\ufffd]")
 _MOST_BINARY = 0.05  # share of characters that no text has
 

@@ -44,11 +44,13 @@ class SkillTriggerAssertion:
         return f"{'loads' if self.should_trigger else 'does not load'} {skills_in_words(self.skills)}"
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
-        """Undecided if the agent reports no events. In a session that does without the skill it decides nothing."""
+        """Undecided if the agent reports nothing. In a session that does without the skill it decides nothing."""
         report = context.report
         if report is None or report.watched_skills is None:
             return (self._undecided(report),)
         installed = [name for name in self.skills if name in report.watched_skills]
+        if installed and not report.events and not report.final_output:  # it ended before it did anything
+            return (self._undecided(report),)
         events = () if report.answered == "rounds" else report.events  # a load after these rounds comes too late
         found = ((loaded_skill(event, self.skills, report.cwd), event) for event in events)
         loads = next(((name, event) for name, event in found if name), None)

@@ -177,7 +177,7 @@ class _Executor:
     def __init__(self, services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> None:
         self.services, self.options, self._journal = services, options, journal
         self._lock = threading.Lock()
-        self._stopped: dict[tuple[str, str], Trouble] = {}
+        self._stopped: dict[tuple[str, str, str | None], Trouble] = {}
         self._sessions: dict[int, Sequence[SessionResult]] = dict(journal.sessions)
         self._is_staged = False
         self._refused: set[int] = set()
@@ -344,10 +344,15 @@ def _add_costs(budget: Budget, runner: str, agent: float | None, judge: float | 
     budget.add(judge, "the judge's answers")
 
 
-def _runner_key(execution: Execution) -> tuple[str, str]:
-    """Suites with their own runners may use the same ids for different runners."""
-    suite = execution.suite
-    return suite.path if suite.runners or suite.other_runners else "", execution.runner.id
+def _runner_key(execution: Execution) -> tuple[str, str, str | None]:
+    """Suites with their own runners may use the same ids for different runners; arms may change what a runner starts.
+
+    So an arm whose agent cannot start stops no session of the others.
+    """
+    suite, arm = execution.suite, execution.arm
+    own = arm is not None and (arm.changes_files or arm.env or arm.command_args)
+    path = suite.path if suite.runners or suite.other_runners else ""
+    return path, execution.runner.id, execution.arm_name if own else None
 
 
 def _retry_wait(trouble: Trouble, tried: int) -> float:

@@ -14,12 +14,14 @@ from skillgym_action import __version__
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.storage.results_file import json_line, result_row
+from skillgym_action.text.redaction import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
     from pathlib import Path
 
+    from skillgym_action.model.arm import Arm
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import SessionResult
@@ -73,19 +75,26 @@ class Journal:
     warnings: tuple[Problem, ...] = ()
 
 
-def digest(execution: Execution, root: Path) -> str:
-    """Return the identity of an execution: its sessions count only while suite, prompt, agent and model stay the same.
+def digest(execution: Execution, root: Path, skills: tuple[str, ...] = ()) -> str:
+    """Return the identity of an execution: its sessions count only while what they depend on stays the same.
 
-    It does not depend on limits, keys, and the path of the repository, ``root``.
+    That is suite, prompt, skills, arm, agent and model. It does not depend on limits, keys, and the path of the
+    repository, ``root``. ``skills``: digests of the skills under test that its sessions have.
     """
     agent = replace(execution.runner.agent, budget=None, timeout=None)  # its repr has no keys
     identity = (
         (execution.suite.path, execution.suite.digest, execution.case.id, execution.case.prompt),
         (execution.runner.id, agent, execution.model, execution.directory),
-        *([execution.arm.identity()] if execution.arm else []),
+        *([(*execution.arm.identity(), _values(execution.arm))] if execution.arm else []),
+        *([skills] if skills else []),
     )
     text = repr(identity).replace(repr(f"{root}/")[1:-1], "")
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _values(arm: Arm) -> tuple[str, ...]:
+    """The values of the variables of an arm, without those of secrets."""
+    return tuple(value for name, value in arm.env if not is_secret_name(name))
 
 
 def event_line(event: Literal["started", "judging"], digest: str, position: tuple[int, int]) -> str:

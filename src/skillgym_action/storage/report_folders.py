@@ -17,8 +17,12 @@ def write_skill_creator(directory: RunDirectory, report: RunReport, folder: Path
     """Write the folder that skill-creator's viewer reads. Raises OutputError.
 
     The files that sessions changed are copied from the run directory; those of other run directories are not there.
+    What an earlier report says about the same runs is replaced, also by nothing.
     """
     for file in files(report):
-        directory.write_whole(folder / file.path, [file.text])
+        if file.text is None:
+            directory.remove_file(folder / file.path)
+        else:
+            directory.write_whole(folder / file.path, [file.text])
     for one in outputs(report):
         directory.copy_changes(one.directory, folder / one.path)

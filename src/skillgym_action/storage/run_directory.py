@@ -234,20 +234,25 @@ class RunDirectory:
                 Folder(above).remove([temporary])
 
     def copy_changes(self, session: str, target: Path) -> None:
-        """Copy the files that a session changed to ``target``, replacing what is there; nothing if none are stored.
+        """Copy the files that a session changed to ``target``, replacing what is there, if only by nothing.
 
         No link is followed: both may be in a committed folder.
         """
         with self._writing(target), ExitStack() as stack:
             source = self._session(f"{session}/{CHANGES}", stack)
-            if source is None:
-                return
             above = stack.enter_context(folder_to_write_in(target, self._checkout))
             Folder(above).remove([target.name])
+            if source is None:
+                return
             os.mkdir(target.name, dir_fd=above)
             copy = os.open(target.name, os.O_RDONLY | FOLDER, dir_fd=above)
             stack.callback(os.close, copy)
             copy_into(source, Folder(copy))
+
+    def remove_file(self, path: Path) -> None:
+        """Remove a file of an earlier report; nothing if there is none. Raises OutputError."""
+        with self._writing(path), folder_to_write_in(path, self._checkout) as above:
+            Folder(above).remove([path.name])
 
     def _session(self, session: str, stack: ExitStack) -> Folder | None:
         """A session's folder, which ``stack`` closes; None if there is none, or if it is a link."""

@@ -9,19 +9,24 @@ import os
 import posixpath
 import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents.skill_files import EVAL_FOLDERS, RESULTS_ENDING, SKILL_FILE, frontmatter, name_refusal
 from skillgym_action.filesystem.folder import SKILLS as SKILL_FOLDERS
 from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES
+from skillgym_action.repository.suite_digests import kind_and_digest
 from skillgym_action.repository.walk import GIT, PathRefusedError, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from skillgym_action.model.execution import Execution
     from skillgym_action.model.suite import InputFile, SkillUnderTest
     from skillgym_action.repository.repository import Repository
 
@@ -72,7 +77,7 @@ def files_of_skill(skill: SkillUnderTest, repository: Repository, hidden: Iterab
         if SKILL_FILE not in names:
             raise SkillRefusedError(f"the skill {skill.name}: there is no {SKILL_FILE} in {skill.folder}")
         nested = {posixpath.dirname(name) for name in names if posixpath.basename(name) == SKILL_FILE} - {""}
-    own = {os.path.relpath(repository.root / path, skill.folder) for path in hidden}
+    own = {os.path.relpath(repository.root / path, skill.origin or skill.folder) for path in hidden}
     kept = tuple(name for name in names if not _is_left_out(name, nested | own))
     if len(kept) > MAX_SKILL_FILES:
         raise SkillRefusedError(
@@ -163,6 +168,32 @@ def _copy(source: int, target: Path) -> None:
         while chunk := os.read(source, 1024 * 1024):
             copy.write(chunk)
         os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(source).st_mode) | stat.S_IRUSR | stat.S_IWUSR)
+
+
+class SkillDigests:
+    """SHA-256 over what is installed of skills: names, modes and contents. Each skill is read once."""
+
+    def __init__(self, repository: Repository, hidden: Iterable[str]) -> None:
+        """``hidden``: paths of the repository that agents do not see."""
+        self._repository, self._hidden = repository, tuple(hidden)
+        self._known: dict[SkillUnderTest, str] = {}
+
+    def of(self, execution: Execution) -> tuple[str, ...]:
+        """A digest for each skill that the sessions have; of one that cannot be installed, over the reason."""
+        skills = (execution.case.workspace or execution.suite.workspace).skills
+        skills = execution.arm.skills(skills) if execution.arm else skills
+        return tuple(self._known.get(skill) or self._known.setdefault(skill, self._made(skill)) for skill in skills)
+
+    def _made(self, skill: SkillUnderTest) -> str:
+        lines = [f"{skill.name}\0{skill.packaging}\n"]
+        try:
+            for name in files_of_skill(skill, self._repository, self._hidden):
+                with suppress(FileNotFoundError):  # git lists files that were deleted, too
+                    mode = stat.S_IMODE(os.lstat(skill.folder / name).st_mode)
+                    lines.append(f"{name}\0{mode:o} {kind_and_digest(skill.folder / name)}\n")
+        except OSError as error:
+            lines.append(str(error.strerror))
+        return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 # --- in a template ----------------------------------------------------------------------------------
@@ -294,15 +325,15 @@ def _name_at(repository: Repository, path: str) -> str | None:
 
 
 def copy_inputs(files: Iterable[InputFile], repository: Repository, root: Path) -> None:
-    """Copy the input files of a suite to the template at ``root``. Raises OSError."""
-    for file in files:
-        path = posixpath.normpath(file.path)
-        if path.startswith(("/", "../")) or path in {"..", "."}:
-            raise OSError(None, "leads out of the workspace", file.path)
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+    """Copy the input files of a suite to the template at ``root``, in place of what it has there. Raises OSError.
+
+    What is copied first may contain links, which lead nothing out of the template. Folders are copied before files.
+    """
+    for file in sorted(files, key=lambda one: (one.source is None or not one.source.is_dir(), one.path.count("/"))):
+        target = _place_for(file, root)
         if file.source is None:
-            target.write_text(file.content, encoding="utf-8", errors="backslashreplace")
+            with open(target, "x", encoding="utf-8", errors="backslashreplace") as made:
+                made.write(file.content)
             continue
         source, is_folder = _opened_input(file.source, repository)
         try:
@@ -314,6 +345,24 @@ def copy_inputs(files: Iterable[InputFile], repository: Repository, root: Path) 
             os.close(source)
         if file.read_only:
             _protect(target)
+
+
+def _place_for(file: InputFile, root: Path) -> Path:
+    """Where a file belongs in the template at ``root``, with nothing there. Raises OSError.
+
+    Only the tool changes a template, so that what was no link still is none.
+    """
+    path = PurePosixPath(posixpath.normpath(file.path))
+    if path.is_absolute() or path.parts[:1] == ("..",) or not path.parts:
+        raise OSError(None, "leads out of the workspace", file.path)
+    for above in reversed(path.parents):
+        if (root / above).is_symlink():
+            raise PathRefusedError(f"{file.path} is below the symbolic link {above}, which is not followed")
+        (root / above).mkdir(exist_ok=True)
+    target = root / path
+    if os.path.lexists(target):
+        remove_path(target)
+    return target
 
 
 def _protect(target: Path) -> None:

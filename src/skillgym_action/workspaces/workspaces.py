@@ -23,6 +23,7 @@ from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, 
 from skillgym_action.workspaces.skill_installation import (
     NOTHING_INSTALLED,
     InstalledSkills,
+    SkillDigests,
     copy_inputs,
     install_skills,
     packaged_for,
@@ -78,6 +79,10 @@ class Workspaces:
     def hide(self, paths: Iterable[str]) -> None:
         """Leave paths of the repository out of its copies: an agent must not read the checks that judge it."""
         self._hidden += paths
+
+    def skill_digests(self) -> SkillDigests:
+        """Digests of the skills that sessions have, without what is hidden so far."""
+        return SkillDigests(self.repository, self._hidden)
 
     def create(
         self, spec: WorkspaceSpec, skills_folders: tuple[str, ...] = (), *, plugins: bool = False

@@ -147,12 +147,13 @@ def test_a_commit_that_is_not_there_makes_the_case_errored(tmp_path, keys):
     assert "nosuch" in result.judgement.failure.message or "7 ancestors" in result.judgement.failure.message
 
 
-def test_a_link_does_not_lead_a_clone_out_of_the_workspace(tmp_path):
+@pytest.mark.parametrize("path", ["link/repo", "link/new/repo", "link"])
+def test_a_link_does_not_lead_a_clone_out_of_the_workspace(tmp_path, path):
     hooks = {"before_all": {"command": ["true"]}}
     (tmp_path / "here/bench/start").mkdir(parents=True)
     (tmp_path / "outside").mkdir()
     (tmp_path / "here/bench/start/link").symlink_to(tmp_path / "outside")
-    report = ran(tmp_path, {"repo": "../../there/origin.git", "path": "link/repo"}, template="./start", hooks=hooks)
+    report = ran(tmp_path, {"repo": "../../there/origin.git", "path": path}, template="./start", hooks=hooks)
     assert [str(result.status) for result in report.results] == ["errored"]
     assert list((tmp_path / "outside").iterdir()) == []
 

@@ -74,9 +74,20 @@ def test_a_difference_that_may_be_chance_is_not_shown():
     assert found.verdict == "no-difference-shown"
 
 
-def test_an_assertion_that_could_not_be_evaluated_is_in_no_share():
-    found = compared([(["1-0"], ["-00"])])
-    assert [(case.deciding, case.other) for case in found.cases] == [(0.5, 0.0)]
+@pytest.mark.parametrize(
+    ("own", "others", "shares"),
+    [
+        (["1-0"], ["-00"], [(0.0, 0.0)]),
+        (["0-"], ["01"], [(0.0, 0.0)]),
+        (["1-", "11"], ["10", "10"], [(1.0, 0.5)]),
+        (["1-"], ["-1"], []),
+        (["10"], ["1"], []),
+    ],
+)
+def test_arms_are_compared_by_the_assertions_that_both_could_evaluate(own, others, shares):
+    found = compared([(own, others)])
+    assert [(case.deciding, case.other) for case in found.cases] == shares
+    assert found.is_complete == bool(shares)
 
 
 def test_a_case_that_was_not_judged_in_both_makes_the_comparison_incomplete():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from plugin_runs import MANIFEST, loaded, only_case, plugin, problems
@@ -375,3 +377,13 @@ def test_a_case_without_a_granted_tool_cannot_be_used(tmp_path):
 def test_a_threshold_of_the_user_replaces_that_of_all_cases(tmp_path):
     (case,) = loaded(plugin(tmp_path), threshold=0.7).cases
     assert case.threshold == 0.7
+
+
+@pytest.mark.parametrize("folders", ["../other", ["evals", "../other"], ["evals", "/other"], ["evals", 1], ["."]])
+def test_eval_folders_outside_of_the_plugin_are_told(tmp_path, folders):
+    manifest = json.dumps({"name": "g", "experimental": {"evals": folders}})
+    suite = loaded(plugin(tmp_path, {MANIFEST: manifest}))
+    assert suite.cases == ()
+    (invalid,) = suite.invalid
+    assert "is no folder in the plugin" in str(invalid.problem)
+    assert str(invalid.problem.key_path) == "experimental.evals"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -214,3 +215,10 @@ def test_what_was_cut_and_would_have_told_makes_nobody_tell(tmp_path, given, wha
     assert outcome.passed is None
     assert outcome.explanation == f"cannot tell: what would decide it was left out: {what}"
     assert len(asked(tmp_path, answered(no()), **given)[0]) == 1
+
+
+def test_a_long_word_in_a_command_takes_no_quadratic_time(tmp_path):
+    began = time.process_time()
+    (_, (prompt, *_)) = asked(tmp_path, answered(yes()), events=((Command(command="echo " + "a" * 200_000),),))
+    assert time.process_time() - began < 5
+    assert "aaaa" in str(prompt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -198,3 +199,11 @@ def test_the_skill_of_the_checkout_is_tested_by_the_suite_of_another_folder(tmp_
         head = HeadCheckout(checkout=services.repository.checkout, path_of=lambda path: root / path.relative_to(base))
         location = located_skill(SuiteFileAccess(found.path, found.file, services.hosts, {}, head=head))
     assert shown(location, root) == {"new": "a"}
+
+
+def test_blanks_in_a_frontmatter_that_is_no_yaml_take_no_quadratic_time():
+    began = time.process_time()
+    known = frontmatter(f"---\nname: a: b{' ' * 100_000}c\ndescription: 'd'  \n---\n")
+    assert time.process_time() - began < 5
+    assert known["name"].startswith("a: b")
+    assert known["description"] == "d"

@@ -19,9 +19,11 @@ class Context:
     report: SessionReport | None
 
 
-def outcome(*events, should_trigger: bool = True, watched=("pdf",), skills=("pdf",)):
+def outcome(*events, should_trigger: bool = True, watched=("pdf",), skills=("pdf",), answer="Done."):
     agent = RunnerRef(id="a", path_key="a", agent=AgentRef(type="codex"))
-    report = SessionReport(runner=agent, prompt="Go.", cwd="/w", events=events, watched_skills=watched)
+    report = SessionReport(
+        runner=agent, prompt="Go.", cwd="/w", events=events, watched_skills=watched, final_output=answer
+    )
     (found,) = SkillTriggerAssertion(skills=skills, should_trigger=should_trigger).judge(Context(report))
     return found
 
@@ -45,6 +47,12 @@ def outcome(*events, should_trigger: bool = True, watched=("pdf",), skills=("pdf
 def test_loaded_or_not(events, should_trigger, passed, explanation):
     found = outcome(*events, should_trigger=should_trigger)
     assert (found.passed, found.explanation, found.type) == (passed, explanation, "skill-trigger")
+
+
+@pytest.mark.parametrize("should_trigger", [True, False])
+def test_of_a_session_that_says_and_does_nothing_it_cannot_be_told(should_trigger):
+    found = outcome(should_trigger=should_trigger, answer="")
+    assert (found.passed, found.trouble) == (None, "grader")
 
 
 def test_any_of_several_skills_counts():

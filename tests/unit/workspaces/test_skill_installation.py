@@ -12,6 +12,7 @@ from scratch import committed, git_in, repository, world_in, written
 from skillgym_action.agents import AGENTS
 from skillgym_action.limits import MAX_SKILL_FILES
 from skillgym_action.model.suite import InputFile, SkillUnderTest, WorkspaceSpec
+from skillgym_action.workspaces.skill_installation import files_of_skill
 
 SKILL = "---\nname: b\ndescription: Does b.\n---\n"
 FILES = {
@@ -254,3 +255,46 @@ def test_an_input_file_never_leads_out_of_the_workspace(tmp_path, path):
         wanted = spec(services, files=(InputFile(path=path, source=services.repository.root / "README.md"),))
         with pytest.raises(OSError, match="leads out of the workspace"):
             services.workspaces.create(wanted, (".agents/skills",))
+
+
+@pytest.mark.parametrize("source", ["empty", "repository"])
+def test_an_input_file_is_not_written_through_a_link_that_is_copied_before(tmp_path, source):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    with world(tmp_path) as services:
+        inputs = services.repository.root / "inputs"
+        inputs.mkdir()
+        (inputs / "link").symlink_to(outside)
+        files = (InputFile(path="inputs", source=inputs), InputFile(path="inputs/link/new.txt", content="x"))
+        with pytest.raises(OSError, match="below the symbolic link inputs/link"):
+            services.workspaces.create(spec(services, source=source, files=files), (".agents/skills",))
+    assert files_in(outside) == []
+
+
+def test_an_input_file_takes_the_place_of_a_link_and_leaves_its_target(tmp_path):
+    outside = tmp_path / "outside.txt"
+    outside.write_text("kept")
+    with world(tmp_path) as services:
+        root = services.repository.root
+        (root / "link.txt").symlink_to(outside)
+        files = (InputFile(path="link.txt", content="x"), InputFile(path="README.md", source=root / "a/SKILL.md"))
+        workspace = started(services, "codex", spec(services, source="repository", files=files))
+        assert (workspace.path / "link.txt").read_text() == "x"
+        assert (workspace.path / "README.md").read_text() == SKILL
+    assert outside.read_text() == "kept"
+
+
+def test_a_file_in_an_input_folder_is_replaced_by_one_that_is_listed_wherever_it_is_listed(tmp_path):
+    with world(tmp_path) as services:
+        folder = services.repository.root / "a/evals/files"
+        files = (InputFile(path="in/in.csv", content="other"), InputFile(path="in", source=folder))
+        workspace = started(services, "codex", spec(services, files=files))
+        assert (workspace.path / "in/in.csv").read_text() == "other"
+
+
+def test_what_is_hidden_in_the_checkout_is_hidden_in_an_earlier_version(tmp_path):
+    base = written(tmp_path / "base", {"a/plugin.json": "{}", "a/checks/one/prompt.md": "Question"})
+    with world(tmp_path) as services:
+        now = services.repository.root / "a"
+        earlier = SkillUnderTest(name="b", folder=base / "a", packaging="plugin", origin=now)
+        assert files_of_skill(earlier, services.repository, ["a/checks"]) == ("plugin.json",)
