@@ -94,8 +94,8 @@ def clone_source(value: SuiteValue, folder: Path) -> str:
         parts = urlsplit(text)
         if url[1].lower() not in PROTOCOLS:
             raise value.error(f"the protocol {url[1]} is not supported", f"use {', '.join(PROTOCOLS)}, or a path")
-        if parts.password or (parts.hostname or "").startswith("-"):
-            raise value.error("the URL has a password in it, or is none", "use a URL without credentials")
+        if parts.password or (parts.username and parts.scheme != "ssh") or (parts.hostname or "").startswith("-"):
+            raise value.error("the URL has a user or a password in it, or is none", "use a URL without credentials")
         return text
     if _SCP.fullmatch(text):
         return text

@@ -29,9 +29,12 @@ REFUSED = [
     pytest.param({"repo": "--upload-pack=touch"}, "is no URL and no path", id="an option"),
     pytest.param({"repo": "git://github.com/org/name"}, "the protocol git is not supported", id="git"),
     pytest.param({"repo": "ftp://x/y"}, "the protocol ftp is not supported", id="ftp"),
-    pytest.param({"repo": "ssh://-oProxyCommand=touch/x"}, "has a password in it, or is none", id="an option as host"),
+    pytest.param({"repo": "ssh://-oProxyCommand=touch/x"}, "a password in it, or is none", id="an option as host"),
     pytest.param({"repo": "git@-oProxyCommand=x:y/z"}, "there is no repository", id="an option as host of scp"),
-    pytest.param({"repo": "https://me:secret@github.com/o/n"}, "the URL has a password in it", id="a password"),
+    pytest.param(
+        {"repo": "https://me:secret@github.com/o/n"}, "the URL has a user or a password in it", id="a password"
+    ),
+    pytest.param({"repo": "https://token@github.com/o/n"}, "the URL has a user or a password in it", id="a token"),
     pytest.param({"repo": "./nowhere.git"}, "there is no repository ./nowhere.git", id="no such folder"),
     pytest.param({"repo": "a\nb"}, "is no URL and no path", id="two lines"),
     pytest.param({"repo": ""}, "repos[0].repo: must not be empty", id="nothing"),
