@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from container.act import THIS_MACHINE, Place
-from container.test_workflows_run import CONSUMER, action, committed, github, head, opened
+from container.consumer import committed, consumer_workflow, head, opened
+from container.test_workflows_run import action, github
 from github_state import PullRequest
 from scratch import case, config, runner, suite, written
 
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["action", "github"]  # fixtures
 pytestmark = pytest.mark.container
 
-COMPOSITE = CONSUMER.replace("octo/skillgym-action@v1", "octo/skillgym-action/composite@v1")
+JUNIT = 'echo "$VERDICT, $(head -c 5 "$JUNIT")"'
 GREEN = case(expect=("file:out.txt exists",))
 RED = case(expect=("file:other.txt exists",))
 
 
-def ran(action: Path, github, tmp_path: Path, files: dict[str, str], workflow: str = COMPOSITE) -> Workflow:
+def composite_workflow(command: str = JUNIT, fail_on: str = "failed,errored") -> str:
+    return consumer_workflow(command, fail_on).replace("skillgym-action@v1", "skillgym-action/composite@v1")
+
+
+def ran(action: Path, github, tmp_path: Path, files: dict[str, str], workflow: str) -> Workflow:
     """The workflow, run on this machine for a pull request with these files."""
     repository = committed(written(tmp_path / "skills", {".github/workflows/bench.yml": workflow, **files}))
     github.add_pull(PullRequest(number=7, head_sha=head(repository)))
@@ -59,7 +64,7 @@ def ran(action: Path, github, tmp_path: Path, files: dict[str, str], workflow: s
     ],
 )
 def test_a_repository_uses_the_composite_action(action, github, tmp_path, files, code, verdict):
-    finished = ran(action, github, tmp_path, files)
+    finished = ran(action, github, tmp_path, files, composite_workflow())
     job = finished.jobs["bench"]
     bench = job.steps["bench"]
     assert job.result == ("success" if code == "0" else "failure"), finished.log
@@ -74,7 +79,7 @@ def test_a_repository_uses_the_composite_action(action, github, tmp_path, files,
 
 def test_a_mistake_in_an_input_ends_the_job(action, github, tmp_path):
     files = {"bench/core.json": suite(GREEN), "skillgym.config.yaml": config(runner())}
-    finished = ran(action, github, tmp_path, files, COMPOSITE.replace("report-dir: run", "fail-on: bogus"))
+    finished = ran(action, github, tmp_path, files, composite_workflow(fail_on="bogus"))
     assert finished.jobs["bench"].result == "failure", finished.log
     assert "unknown word 'bogus'" in finished.log
 
@@ -82,7 +87,7 @@ def test_a_mistake_in_an_input_ends_the_job(action, github, tmp_path):
 def test_an_input_is_never_a_part_of_a_command(action, github, tmp_path):
     files = {"bench/core.json": suite(GREEN), "skillgym.config.yaml": config(runner())}
     hostile = """comment-id: '"; touch "$GITHUB_WORKSPACE/injected" #$(touch "$GITHUB_WORKSPACE/injected")`id`'"""
-    workflow = COMPOSITE.replace("report-dir: run", hostile).replace('$(head -c 5 "$JUNIT")', "$(ls)")
+    workflow = composite_workflow('echo "$VERDICT, $(ls)"').replace("report-dir: run", hostile)
     finished = ran(action, github, tmp_path, files, workflow)
     after = finished.jobs["bench"].steps["after"].log
     assert "bench" in after, finished.log

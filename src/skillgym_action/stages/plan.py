@@ -228,8 +228,9 @@ def with_selected_runners(
     suites: Iterable[BenchmarkSuite], runners: tuple[Runner, ...], options: PlanOptions
 ) -> tuple[BenchmarkSuite, ...]:
     """The suites with those of their own runners that are selected: problems of the others do not matter."""
+    of_run = set(map(id, runners))
     return tuple(
-        replace(suite, runners=tuple(runner for runner in _runners(suite, runners, options) if runner not in runners))
+        replace(suite, runners=tuple(one for one in _runners(suite, runners, options) if id(one) not in of_run))
         for suite in suites
     )
 
