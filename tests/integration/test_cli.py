@@ -430,6 +430,7 @@ def test_list_shows_what_would_run(tmp_path):
     ]
     rows = json.loads(skillgym("list", "--json", cwd=tmp_path).out)
     common = {"suite": "bench/core.json", "format": "x-bench", "runner": "sh", "model": "m"}
+    common |= {"title": None, "skills": [], "assertions": 1, "questions": 0}
     assert rows == [
         common | {"case": "a", "tags": ["smoke"], "timeout": 5, "budget": 5.0},
         common | {"case": "b", "tags": [], "timeout": 600, "budget": 2},

@@ -275,10 +275,10 @@ def test_check_warns_of_questions_without_a_judge_and_names_the_skill(tmp_path):
 def test_list_tells_the_skill_and_how_many_questions_need_a_judge(tmp_path):
     suite = evals({"id": "a", "name": "pages", "expectations": ["a", "b"], "assertions": [DECIDED]})
     folder = skill_repository(tmp_path, suite, judge=False)
-    shown = " ".join(skillgym("list", cwd=folder).out.split())
+    shown = skillgym("list", "--arms", "with", cwd=folder, COLUMNS="200").out
     assert "a (pages)" in shown
-    assert "pdf 3, 2 need a judge" in shown
-    (row,) = json.loads(skillgym("list", "--json", cwd=folder).out)
+    assert "3, 2 need a judge" in shown
+    (row,) = json.loads(skillgym("list", "--arms", "with", "--json", cwd=folder).out)
     assert (row["title"], row["skills"], row["assertions"], row["questions"]) == ("pages", ["pdf"], 3, 2)
 
 
@@ -303,7 +303,7 @@ def test_several_sessions_at_once_each_ask_their_own_questions(tmp_path):
     suite = evals(*[{"id": f"c{number}", "expectations": [f"number {number}"]} for number in range(4)])
     folder = skill_repository(tmp_path, suite)
     with ScriptedServer(*[says("yes")] * 8) as server:
-        ran = run_evals(folder, server, "run", "--output", "out", "--jobs", "2", "--repeat", "2")
+        ran = run_evals(folder, server, "run", "--arms", "with", "--output", "out", "--jobs", "2", "--repeat", "2")
     assert ran.code == 0, ran.err
     prompts = asked(server)
     assert sorted(prompt.rpartition("[q1] ")[2] for prompt in prompts) == sorted([f"number {n}" for n in range(4)] * 2)

@@ -1,4 +1,4 @@
-"""What is wrong with suites, as it is printed: what several suites have in common is said once, with their names."""
+"""What is wrong with suites, as it is printed: a problem of a file that several share once, with their names."""
 
 from __future__ import annotations
 
@@ -35,30 +35,12 @@ def once(found: Iterable[Found]) -> tuple[Problem, ...]:
 
 
 def gathered(found: Iterable[Found]) -> Iterator[Problem]:
-    """The problems, in order. Those that say the same of several suites are one, with the places of the others.
-
-    A problem in a file that is not the suite's own, such as ``targets.yaml``, names the suites that it is of.
-    """
-    groups: dict[object, list[Found]] = {}
+    """Each problem once, in order. One in a file that suites share, such as ``targets.yaml``, names the suites."""
+    groups: dict[Problem, list[str]] = {}
     for suite, problem in found:
-        in_own_file = problem.location is not None and problem.location.path == suite
-        key = (problem.message, problem.remedy, problem.key_path, None if in_own_file else problem.location)
-        group = groups.setdefault(key, [])
-        if in_own_file and any(suite == other for other, _ in group):  # twice in one suite: these are two mistakes
-            group = groups.setdefault((key, problem.location), [])
-        group.append((suite, problem))
-    for group in groups.values():
-        yield _one(group)
-
-
-def _one(group: list[Found]) -> Problem:
-    suite, problem = group[0]
-    if problem.location is None or problem.location.path == suite:
-        places = [str(other.location) for _, other in group[1:] if other.location]
-        return _with(problem, f"; the same in {listed(places)}" if places else "")
-    suites = list(dict.fromkeys(path for path, _ in group if path))
-    return _with(problem, f" (suite{'s' if len(suites) > 1 else ''} {listed(suites)})" if suites else "")
-
-
-def _with(problem: Problem, words: str) -> Problem:
-    return replace(problem, message=problem.message + words)
+        groups.setdefault(problem, []).append(suite)
+    for problem, paths in groups.items():
+        in_own_file = problem.location is None or problem.location.path in paths
+        suites = [] if in_own_file else list(dict.fromkeys(path for path in paths if path))
+        words = f" (suite{'s' if len(suites) > 1 else ''} {listed(suites)})" if suites else ""
+        yield replace(problem, message=problem.message + words)

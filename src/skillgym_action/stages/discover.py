@@ -186,13 +186,13 @@ def _folder(repository: Repository, path: str, target: Path) -> Path:
 def _named_suite(repository: Repository, file: Path, options: DiscoverOptions) -> FoundSuite:
     path = _relative(repository, file)
     formats = options.formats or EXTENSIONS.get(file.suffix.lower(), ())
-    if not formats:
-        raise UsageError(
-            f"{path}: no suite format has files ending in {file.suffix or file.name!r}",
-            remedy=f"suites end in {', '.join(EXTENSIONS)}",
-        )
     if part := _as_part(repository, path, [name for name in formats if format_named(name).named(path)]):
         return part
+    if not formats or formats == EXTENSIONS[".md"]:  # a suite may have parts in Markdown, but is none
+        raise UsageError(
+            f"{path}: no suite format has files ending in {file.suffix or file.name!r}",
+            remedy=f"suites end in {', '.join(ending for ending in EXTENSIONS if ending != '.md')}",
+        )
     if len(formats) > 1:
         try:
             head = _head(repository, file, SUITE_HEAD_BYTES)

@@ -14,16 +14,17 @@ def lines(*found: tuple[str, Problem]) -> list[str]:
     return [str(one) for one in gathered(found)]
 
 
-def test_what_several_suites_say_at_places_of_their_own_is_one_line():
-    assert lines(("a", problem("a")), ("b", problem("b", 3)), ("c", problem("c"))) == [
-        "a:1: execution.target: no target; the same in b:3, c:1; name"
+def test_what_several_suites_say_at_places_of_their_own_is_a_line_for_each():
+    assert lines(("a", problem("a")), ("b", problem("b", 3)), ("a", problem("a"))) == [
+        "a:1: execution.target: no target; name",
+        "b:3: execution.target: no target; name",
     ]
 
 
 def test_many_suites_are_counted():
-    found = [(f"s{number}", problem(f"s{number}")) for number in range(80)]
+    found = [(f"s{number}", problem("targets.yaml")) for number in range(80)]
     (line,) = lines(*found)
-    assert "the same in s1:1, s2:1" in line
+    assert "(suites s0, s1" in line
     assert "more" in line
 
 
