@@ -100,7 +100,7 @@ def test_a_session_id_cannot_become_another_option():
             [
                 ToolCall(tool="Bash", args={"command": "exit 3"}),
                 Command(command="exit 3", exit_code=3),
-                ToolResult(tool="Bash", output="Exit code 3\nno"),
+                ToolResult(tool="Bash", output="Exit code 3\nno", failed=True),
             ],
             id="a failing command tells its exit code in words",
         ),
@@ -109,7 +109,7 @@ def test_a_session_id_cannot_become_another_option():
             [
                 ToolCall(tool="Bash", args={"command": "sleep 9"}),
                 Command(command="sleep 9", exit_code=None),
-                ToolResult(tool="Bash", output="interrupted"),
+                ToolResult(tool="Bash", output="interrupted", failed=True),
             ],
             id="a command that was interrupted has no exit code",
         ),
@@ -136,7 +136,10 @@ def test_a_session_id_cannot_become_another_option():
         ),
         pytest.param(
             [called("Read", file_path="gone"), answered("File does not exist.", is_error=True)],
-            [ToolCall(tool="Read", args={"file_path": "gone"}), ToolResult(tool="Read", output="File does not exist.")],
+            [
+                ToolCall(tool="Read", args={"file_path": "gone"}),
+                ToolResult(tool="Read", output="File does not exist.", failed=True),
+            ],
             id="a file that is not there was not read",
         ),
         pytest.param(
@@ -155,7 +158,10 @@ def test_a_session_id_cannot_become_another_option():
         ),
         pytest.param(
             [called("Skill", skill="nope"), answered("Unknown skill: nope", is_error=True)],
-            [ToolCall(tool="Skill", args={"skill": "nope"}), ToolResult(tool="Skill", output="Unknown skill: nope")],
+            [
+                ToolCall(tool="Skill", args={"skill": "nope"}),
+                ToolResult(tool="Skill", output="Unknown skill: nope", failed=True),
+            ],
             id="a skill that does not exist was not loaded",
         ),
         pytest.param(

@@ -101,7 +101,7 @@ def test_the_service_is_configured_in_the_private_home(env, base_url, key):
                 Message(role="assistant", phase="commentary", text="First."),
                 ToolCall(tool="command_execution", args={"command": "/bin/bash -lc 'ls; exit 3'"}),
                 Command(command="ls; exit 3", exit_code=3),
-                ToolResult(tool="command_execution", output="a\n"),
+                ToolResult(tool="command_execution", output="a\n", failed=True),
             ],
             id="a failing command",
         ),
@@ -143,7 +143,7 @@ def test_the_service_is_configured_in_the_private_home(env, base_url, key):
             [done("file_change", status="failed", changes=[{"path": "/w/a", "kind": "add"}])],
             [
                 ToolCall(tool="file_change", args={"changes": [{"path": "/w/a", "kind": "add"}]}),
-                ToolResult(tool="file_change", output=""),
+                ToolResult(tool="file_change", output="", failed=True),
             ],
             id="a patch that failed wrote nothing",
         ),

@@ -160,7 +160,10 @@ def test_a_session_has_a_config_folder_of_its_own(env, offline):
         ),
         pytest.param(
             [called("view", path="/gone"), refused("Path does not exist")],
-            [ToolCall(tool="view", args={"path": "/gone"}), ToolResult(tool="view", output="Path does not exist")],
+            [
+                ToolCall(tool="view", args={"path": "/gone"}),
+                ToolResult(tool="view", output="Path does not exist", failed=True),
+            ],
             id="a file that is not there was not read",
         ),
         pytest.param(

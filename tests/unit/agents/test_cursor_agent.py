@@ -99,7 +99,7 @@ def test_an_ended_session_is_continued_by_its_id():
         ),
         pytest.param(
             [called("readToolCall", path="gone"), answered("readToolCall", error={"errorMessage": "not found"})],
-            [ToolCall(tool="read", args={"path": "gone"}), ToolResult(tool="read", output="not found")],
+            [ToolCall(tool="read", args={"path": "gone"}), ToolResult(tool="read", output="not found", failed=True)],
             id="a file that is not there was not read",
         ),
         pytest.param(

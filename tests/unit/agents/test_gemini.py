@@ -135,7 +135,7 @@ def test_the_cli_itself_keeps_to_a_limit_of_steps():
             ],
             [
                 ToolCall(tool="activate_skill", args={"name": "gone"}),
-                ToolResult(tool="activate_skill", output="no such skill"),
+                ToolResult(tool="activate_skill", output="no such skill", failed=True),
             ],
             id="a skill that is not there was not used",
         ),

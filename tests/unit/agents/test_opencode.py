@@ -157,7 +157,7 @@ def test_services_at_other_addresses_are_configured_in_the_private_home(env, pro
             [used("read", {"filePath": "/gone"}, error="File not found: /gone")],
             [
                 ToolCall(tool="read", args={"filePath": "/gone"}),
-                ToolResult(tool="read", output="File not found: /gone"),
+                ToolResult(tool="read", output="File not found: /gone", failed=True),
             ],
             id="a file that is not there was not read",
         ),

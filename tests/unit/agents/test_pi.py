@@ -108,7 +108,7 @@ def test_a_session_has_a_config_folder_of_its_own_and_the_runner_s_environment_w
             [
                 ToolCall(tool="bash", args={"command": "x"}),
                 Command(command="x", exit_code=3),
-                ToolResult(tool="bash", output="no\n\n\nCommand exited with code 3"),
+                ToolResult(tool="bash", output="no\n\n\nCommand exited with code 3", failed=True),
             ],
             id="a failing command tells its exit code in words",
         ),
@@ -126,7 +126,7 @@ def test_a_session_has_a_config_folder_of_its_own_and_the_runner_s_environment_w
             [
                 ToolCall(tool="bash", args={"command": "x"}),
                 Command(command="x", exit_code=None),
-                ToolResult(tool="bash", output="Command timed out after 5 seconds"),
+                ToolResult(tool="bash", output="Command timed out after 5 seconds", failed=True),
             ],
             id="a command that was ended has no exit code",
         ),
@@ -141,7 +141,7 @@ def test_a_session_has_a_config_folder_of_its_own_and_the_runner_s_environment_w
         ),
         pytest.param(
             [called("read", path="gone"), answered("ENOENT", error=True)],
-            [ToolCall(tool="read", args={"path": "gone"}), ToolResult(tool="read", output="ENOENT")],
+            [ToolCall(tool="read", args={"path": "gone"}), ToolResult(tool="read", output="ENOENT", failed=True)],
             id="a file that is not there was not read",
         ),
         pytest.param(

@@ -144,7 +144,7 @@ def test_there_is_no_proxy_but_one_of_the_runner_s():
             [called("read_file", file_path="gone"), answered("no such file", error=True)],
             [
                 ToolCall(tool="read_file", args={"file_path": "gone"}),
-                ToolResult(tool="read_file", output="no such file"),
+                ToolResult(tool="read_file", output="no such file", failed=True),
             ],
             id="a file that is not there was not read",
         ),
