@@ -123,6 +123,10 @@ export interface SessionReport {
   exitCode?: number;
   /** Why the session could not be judged. Checks are not called for such sessions, classifiers are. */
   trouble?: Trouble;
+  /** In suites about a skill: the skills that were installed, and whose load would be among the events. */
+  watchedSkills?: string[];
+  /** Why the session of a trigger query was ended: a skill was loaded, or none in the model rounds that it has. */
+  answered?: "loaded" | "rounds";
   /** Of a conversation: a report for each turn. */
   exchanges?: SessionReport[];
 }
