@@ -456,4 +456,4 @@ def test_the_time_to_read_results_grows_with_their_number(tmp_path):
         return time.process_time() - began
 
     seconds(100)  # loads what is loaded once
-    assert seconds(8_000) < 8 * seconds(2_000)
+    assert seconds(8_000) < 12 * seconds(2_000)
