@@ -229,7 +229,7 @@ def _case(
 
 
 def _unread_keys(value: SuiteValue) -> Iterator[Problem]:
-    """Warnings about keys of a test that nobody reads."""
+    """Warnings about keys of a test that have no effect."""
     yield from value.unknown_keys(KNOWN_KEYS)
     execution = value.get("execution")
     yield from unknown_in(execution, EXECUTION_OF_TEST)

@@ -1,4 +1,4 @@
-"""What a session did, as AgentV's graders are told: messages, tool calls, events. Unknown values are left out."""
+"""What a session did, as AgentV's graders get it: messages, tool calls, events. Unknown values are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of AgentV's files, wherever they are: a key that nobody reads is told, and never dropped without a word."""
+"""The keys of AgentV's files, wherever they are: a key without effect is a warning."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ WORKSPACE = Shape(WORKSPACE_KEYS, {"hooks": _HOOKS, "env": Shape(_keys("required
 
 
 def unknown_in(value: SuiteValue | None, shape: Shape) -> Iterator[Problem]:
-    """Warnings about keys of a mapping, and of those in it, that nobody reads. What is no mapping is left to others."""
+    """Warnings about keys of a mapping, and of those in it, that have no effect. Only mappings are looked at."""
     if value is None:
         return
     if isinstance(value.value, list):

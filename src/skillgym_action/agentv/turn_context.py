@@ -58,5 +58,5 @@ class TurnContext:
 
 
 def task_in(context: AssertionContext, task: Task) -> Task:
-    """The task as graders are told it: in a turn, its input is what was said until then."""
+    """The task as graders get it: in a turn, its input is what was said until then."""
     return replace(task, input=context.messages) if isinstance(context, TurnContext) else task

@@ -106,7 +106,7 @@ def _runners(suites: Iterable[BenchmarkSuite], configured: int) -> int:
 
 
 def judge_warnings(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
-    """A warning for each suite with questions that nobody can decide, since no judge is configured."""
+    """A warning for each suite with questions that cannot be decided, since no judge is configured."""
     for suite in suites:
         if asking := [case for case in suite.cases if case.questions]:
             unstarted = sum(case.only_questions for case in asking)

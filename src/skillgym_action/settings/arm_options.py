@@ -50,8 +50,6 @@ def arm_options(settings: Settings, config: Config, context: LaunchContext) -> A
     """The configured arms, and which of them are selected. Raises UsageError, ConfigError."""
     file, folder = config.file, config.folder or context.cwd
     configured = tuple(_configured(name, section, folder, context) for name, section in (file.arms or {}).items())
-    if configured and not any(arm.decides for arm in configured):
-        raise ConfigError("arms: none of them decides")  # pragma: no cover - the first one does by default
     selected = settings.arms or file.skills.arms
     known = (AUTO, *SKILL_WORDS, *SKILL_WORDS.values(), *(arm.name for arm in configured))
     for word in selected:

@@ -105,7 +105,7 @@ class DecidedEvalAssertion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WhatWasFound:
-    """What was found: whether it holds (None: nobody can tell), one sentence, and evidence.
+    """What was found: whether it holds (None: unknown), one sentence, and evidence.
 
     ``missing``: there is nothing to look at, so that the opposite does not hold either.
     """
