@@ -35,8 +35,13 @@ say(type="message", role="assistant", **thought)
 say(type="toolCall", tool="Read", args={{"path": "in.txt", attack: attack}})
 say(type="fileRead", path=cwd + "/in.txt")
 say(type="toolResult", tool="Read", output="in.txt says " + attack)
-number = len(list(log.glob("*")))
-(log / str(os.getpid())).touch()
+number = 1
+while "flaky" in prompt:  # which of its sessions this is, also if two begin at once
+    try:
+        (log / str(number)).touch(exist_ok=False)
+        break
+    except FileExistsError:
+        number += 1
 works = os.environ["MODE"] == "good" or ("flaky" in prompt and number % 2)
 line = "echo done > out.txt" if works else "echo done > other.txt"
 say(type="toolCall", tool="Bash", args={{"command": line}}, at="2026-01-02T03:04:07Z")
