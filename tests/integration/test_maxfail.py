@@ -155,3 +155,20 @@ def test_the_rule_is_checked_before_a_session_starts(bench):
     with pytest.raises(UsageError):
         bench.run("true", *CASES, maxfail=1, stop="futility", fail_on="regression", baseline_optional=True)
     assert bench.sessions == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param(("-x", "--maxfail", "3"), "--exitfirst is --maxfail 1, but there is --maxfail 3", id="-x"),
+        pytest.param(("-q", "-v"), "--quiet and --verbose exclude each other", id="-q -v"),
+    ],
+)
+def test_options_that_contradict_each_other_are_an_error(tmp_path, options, message):
+    ran = skillgym("run", *options, cwd=repository(tmp_path))
+    assert (ran.code, message in ran.err) == (2, True), ran.err
+
+
+def test_an_option_that_says_the_same_twice_is_none(tmp_path):
+    ran = skillgym("run", "-x", "--maxfail", "1", cwd=repository(tmp_path))
+    assert ran.code != 2, ran.err

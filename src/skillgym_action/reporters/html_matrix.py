@@ -124,6 +124,8 @@ def _filter(name: str, label: str, values: Iterable[tuple[str, str]], *, least: 
     for value in values:
         counts[value] = counts.get(value, 0) + 1
     if len(counts) >= least:
+        if len(counts) > MAX_HTML_LISTED:
+            label += f" (the first {MAX_HTML_LISTED} of {len(counts):,})"
         choices = tuple(
             Choice(value=inline(value), label=inline(clipped(words, 80)), count=inline(f"{count:,}"))
             for (value, words), count in counts.items()

@@ -58,6 +58,7 @@ def runners_and_options(
     Raises UsageError, ConfigError.
     """
     _check_require(settings, config)
+    _check_contradictions(settings)
     runners = configured_runners(settings, config, context)
     return runners, options(settings, config, context, runners=len(runners))
 
@@ -189,6 +190,14 @@ def _check_require(settings: Settings, config: Config) -> None:
             f"--require {require} with --repeat {repeat}: so many can never pass",
             remedy="raise --repeat, or lower --require",
         )
+
+
+def _check_contradictions(settings: Settings) -> None:
+    """Raises UsageError for two options of which each says something else."""
+    if settings.exitfirst and settings.maxfail not in (None, 1):
+        raise UsageError(f"--exitfirst is --maxfail 1, but there is --maxfail {settings.maxfail}", remedy="give one")
+    if settings.quiet and settings.verbose:
+        raise UsageError("--quiet and --verbose exclude each other", remedy="give one")
 
 
 def _limits(settings: Settings, config: Config, *, in_action: bool) -> ResourceLimits:

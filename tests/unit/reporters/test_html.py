@@ -12,7 +12,7 @@ from lxml import html
 
 from builders import run_report
 from showcase import showcase
-from skillgym_action.limits import MAX_HTML_BYTES, MAX_HTML_EXECUTIONS, MAX_HTML_PATHS
+from skillgym_action.limits import MAX_HTML_BYTES, MAX_HTML_EXECUTIONS, MAX_HTML_LISTED, MAX_HTML_PATHS
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.session_artifacts import NOT_STORED, SessionArtifacts, StoredText
 from skillgym_action.reporters.html import render
@@ -111,6 +111,13 @@ def test_the_matrix_has_what_filters_and_people_look_for():
     assert named >= {"newly failing", "changed"}
     filters = [one.get("name") for one in root.iter("select")]
     assert filters == ["status", "in", "on", "tag", "class", "flaky", "changed", "sort"]
+
+
+def test_a_filter_that_lists_only_some_of_its_values_says_so():
+    cases = "\n".join(f"c{number} @r{number} passed" for number in range(MAX_HTML_LISTED + 5))
+    (select,) = (one for one in html.document_fromstring(page_of(run_report(cases))).iter("select") if one.name == "on")
+    assert select.getparent().text.strip() == f"Runner (the first {MAX_HTML_LISTED} of {MAX_HTML_LISTED + 5})"
+    assert len([one for one in select.iter("option") if one.get("value")]) == MAX_HTML_LISTED
 
 
 def test_causes_that_several_executions_share_are_one_entry():
