@@ -16,6 +16,12 @@ MAX_RESOURCE_LIMIT_BYTES = 2**60
 MAX_PROCESS_LIMIT = 4_194_304  # process ids that Linux has at most
 MAX_QUOTED_LIMIT_CHARACTERS = 60  # of a wrong limit that a message quotes
 
+# --- quarantine -------------------------------------------------------------------------------------
+
+MAX_QUARANTINE_DAYS = 90  # ahead of today: a quarantine without an end would be a deleted case
+MAX_QUARANTINE_ENTRIES = 1_000
+MAX_QUARANTINE_TEXT_CHARACTERS = 500  # of a reason, an owner or an address
+
 # --- stages -----------------------------------------------------------------------------------------
 
 SUITE_HEAD_BYTES = 64 * 1024  # the beginning of a file, by which `discover` recognises suites

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.errors import ConfigError, Problem, UsageError
 from skillgym_action.model.execution import Plan
+from skillgym_action.model.quarantine import QuarantineFile
 from skillgym_action.model.run_report import LimitSettings, SuitesFrom
 from skillgym_action.reporters.wording import CHECK_OUT_BASE, duration
 from skillgym_action.repository.reference_solutions import solutions_folder
@@ -24,6 +25,7 @@ from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import HeadCheckout, load, load_digests
 from skillgym_action.stages.plan import plan
+from skillgym_action.stages.quarantine import quarantined, quarantined_again
 from skillgym_action.storage.journal import Journal, JournalHead, digest
 from skillgym_action.text.escaping import terminal_line
 
@@ -86,7 +88,9 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
     try:
         assigned = assign_arms(services, suites, options.arms)
         made = plan(assigned.suites, runners, options.plan)
-        return replace(made, warnings=(*near_miss_warnings(found), *assigned.warnings, *made.warnings))
+        made = replace(made, warnings=(*near_miss_warnings(found), *assigned.warnings, *made.warnings))
+        today, every_suite = services.clock.now().date(), not options.discover.paths
+        return quarantined(made, options.plan.quarantine, today=today, every_suite=every_suite)
     except UsageError:
         if not services.cancelled:
             raise
@@ -123,7 +127,7 @@ def _check_stop(plan: Plan, options: Options) -> None:
         raise UsageError(
             f"{stop} without regression in fail-on: nothing would be decided", remedy="add the word regression"
         )
-    if any(not execution.decides for execution in plan.executions):
+    if any(execution.is_other_arm for execution in plan.executions):
         raise UsageError(f"{stop} with arms: the other arms would lack sessions", remedy="leave one of them out")
     if options.plan.shard[1] > 1:
         raise UsageError(f"{stop} with --shard: a part cannot decide for the whole run", remedy="leave one of them out")
@@ -381,7 +385,8 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
         return merged(runs, name)
     if not services.repository.has_git:
         if wanted.without_checkout == "changed":
-            return merged([(file, marked(run, None)) for file, run in runs], name)
+            report = merged([(file, marked(run, None)) for file, run in runs], name)
+            return quarantined_again(report, QuarantineFile(), today=services.clock.now().date())
         report = merged(runs, name)
         problem = Problem(message="the suites were compared with nothing", remedy=CHECK_OUT_BASE)
         return replace(report, warnings=(*report.warnings, problem))
@@ -390,6 +395,7 @@ def _compared_with_checkout(services: Services, runs: StoredReports, options: Op
     suites = load_digests((suite for suite in found if suite.path in tracked), services.hosts, options.load)
     base = {suite.path: suite_digest(suite, services.repository) for suite in suites}
     report = merged([(file, marked(run, base)) for file, run in runs], name)
+    report = quarantined_again(report, options.plan.quarantine, today=services.clock.now().date())
     return completed(report, base if wanted.all_expected else ())
 
 

@@ -23,6 +23,7 @@ from skillgym_action.stages.plan import (
     runner_warnings,
     with_selected_runners,
 )
+from skillgym_action.stages.quarantine import quarantine_warnings
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
         found = pipeline.find_suites(services, options)
         suites = pipeline.load_suites(services, options, found)
         vacuous = tuple(vacuous_warnings(suites, services.repository.checkout))
+        today = services.clock.now().date()
     check_runner_selectors(suites, runners, options.plan)
     suites = with_selected_runners(suites, runners, options.plan)
     if not as_json:
@@ -57,7 +59,8 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
         () if nothing else (*filter_warnings(suites, options.plan), *runner_warnings(suites, runners, options.plan))
     )
     without_judge = () if options.judge else judge_warnings(suites)
-    warnings = (*near_miss_warnings(found), *filters, *vacuous, *without_judge)
+    quarantine = quarantine_warnings(options.plan.quarantine, suites, today=today, every_suite=not settings.paths)
+    warnings = (*near_miss_warnings(found), *filters, *vacuous, *without_judge, *quarantine)
     code = print_problems(suites, context, warnings, annotations=not as_json)
     if code and not as_json:
         return code

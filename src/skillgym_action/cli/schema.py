@@ -30,6 +30,12 @@ def _config_schema() -> dict[str, object]:
     return ConfigFile.model_json_schema(by_alias=True)
 
 
+def _quarantine_schema() -> dict[str, object]:
+    from skillgym_action.settings.quarantine_file import QuarantineSections
+
+    return QuarantineSections.model_json_schema(by_alias=True)
+
+
 def _suite_schema() -> dict[str, object]:
     from skillgym_action.formats.xbench import suite_schema
 
@@ -56,6 +62,7 @@ def _typescript_types() -> str:
 
 SCHEMAS: dict[str, Callable[[], dict[str, object] | str]] = {
     "config": _config_schema,
+    "quarantine": _quarantine_schema,
     "x-bench": _suite_schema,
     "results": _results_schema,
     **{name: partial(_document_schema, name) for name in ("check", "check-cases", "doctor", "compare", "error")},

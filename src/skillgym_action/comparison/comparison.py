@@ -36,8 +36,9 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
     earlier = {_key(result): result for result in base.results}
     later = {_key(result): result for result in head.results}
     sorted_pairs = _Pairs(before=before, after=after, planned=_planned(head, after))
+    apart = frozenset(_key(result) for report in (base, head) for result in report.quarantined)
     for key, result in earlier.items():
-        sorted_pairs.take(result, later.get(key))
+        sorted_pairs.take(result, later.get(key), in_quarantine=key in apart)
     judged = sorted_pairs.judged
     sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in judged]
     verdict, reason = _verdict(head, sorted_pairs)
@@ -60,7 +61,7 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
         ),
         no_longer_judged=tuple(sorted_pairs.no_longer_judged),
         redefined=tuple(sorted_pairs.redefined),
-        added=tuple(result for key, result in later.items() if key not in earlier),
+        added=tuple(result for key, result in later.items() if key not in earlier and key not in apart),
         removed=tuple(sorted_pairs.removed),
         rate=rate_change(sampled) if sampled else None,
         repetitions=1 if first_only else None,
@@ -122,17 +123,17 @@ class _Pairs:
     _judged_sessions: int = 0
     _planned_sessions: int = 0
 
-    def take(self, before: Result, after: Result | None) -> None:
-        """Sort an execution of the baseline by its result in this run; None: it is not there."""
-        if after is None:
+    def take(self, before: Result, after: Result | None, *, in_quarantine: bool = False) -> None:
+        """Sort an execution of the baseline by its result in this run; None: it is not there, or in quarantine."""
+        if after is None and not in_quarantine:
             self.removed.append(before)
-        elif not _is_same_case(before, after):
+        elif after is not None and not _is_same_case(before, after):
             self.redefined.append(after)
         samples_before = samples_of(before, self.before)
         if not samples_before.judged or (before.expected_fail and (after is None or after.expected_fail)):
             return
         self._base_pairs += 1
-        if after is not None and not _is_same_case(before, after):
+        if in_quarantine or (after is not None and not _is_same_case(before, after)):
             return
         self._planned_sessions += self.planned
         if after is None:

@@ -36,7 +36,7 @@ def uplifts(report: RunReport) -> tuple[Uplift, ...]:
     deciding = {_key(result): result for result in report.results if result.arm}
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in report.other_arms:
-        if result.runner and result.arm:
+        if result.runner and result.arm and not result.quarantine:
             groups.setdefault((result.suite.path, result.runner.id, result.arm), []).append(result)
     return tuple(_uplift(others, deciding) for others in groups.values())
 

@@ -10,6 +10,7 @@ from skillgym_action.model.hooks import NO_HOOKS, Hooks
 if TYPE_CHECKING:
     from skillgym_action.model.arm import Arm
     from skillgym_action.model.errors import Problem
+    from skillgym_action.model.quarantine import Quarantine
     from skillgym_action.model.resource_limits import ResourceLimits
     from skillgym_action.model.session import AgentConfig
     from skillgym_action.model.session_report import Trouble
@@ -38,7 +39,7 @@ class Execution:
 
     ``index``: its position in the plan. ``directory``: its folder, relative to the run directory. ``timeout``: seconds
     per session; ``budget``: US dollars per session; ``limits``: resources per session. ``repetitions``: how many it
-    has; None: as many as the run's options say.
+    has; None: as many as the run's options say. ``quarantine``: why it decides nothing.
     """
 
     index: int
@@ -52,6 +53,7 @@ class Execution:
     limits: ResourceLimits | None = None
     repetitions: int | None = None
     arm: Arm | None = None
+    quarantine: Quarantine | None = None
 
     @property
     def agent(self) -> AgentConfig:
@@ -67,8 +69,13 @@ class Execution:
 
     @property
     def decides(self) -> bool:
-        """Whether its result counts for the run; those of other arms are only compared with it."""
-        return self.arm is None or self.arm.decides
+        """Whether its result counts for the run: those of other arms are only compared with it."""
+        return self.quarantine is None and not self.is_other_arm
+
+    @property
+    def is_other_arm(self) -> bool:
+        """Whether it is in an arm that is only compared with the deciding one."""
+        return self.arm is not None and not self.arm.decides
 
     @property
     def title(self) -> str:

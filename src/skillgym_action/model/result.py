@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.errors import Location
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.judge_question import JudgeInfo
+    from skillgym_action.model.quarantine import Quarantine
     from skillgym_action.model.session_report import Trouble
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.verdicts import FailureClass, Status
@@ -140,7 +141,7 @@ class Result:
     ``usage`` and ``duration_ms`` are averages over the repetitions that succeeded, ``cost`` is the sum over all
     sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
     ``arm``: the name of its arm, if its suite has arms.
-    ``trigger``: of a trigger query; None for other cases.
+    ``trigger``: of a trigger query; None for other cases. ``quarantine``: why it decides nothing.
     """
 
     index: int
@@ -164,6 +165,7 @@ class Result:
     findings: tuple[Finding, ...] = ()
     arm: str | None = None
     trigger: TriggerCounts | None = None
+    quarantine: Quarantine | None = None
 
     @property
     def status(self) -> Status:

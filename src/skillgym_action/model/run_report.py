@@ -78,6 +78,7 @@ class RunReport:
     certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
     judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
     before 1.0. ``other_arms``: results of the arms that do not decide; ``uplifts``: what the comparison with them says.
+    ``quarantined``: results that decide nothing, in the order of the plan.
     ``decision`` is None until the gate has decided.
     """
 
@@ -105,12 +106,13 @@ class RunReport:
     comparison: Comparison | None = None
     other_arms: tuple[Result, ...] = ()
     uplifts: tuple[Uplift, ...] = ()
+    quarantined: tuple[Result, ...] = ()
     decision: Decision | None = None
 
     @property
     def all_results(self) -> tuple[Result, ...]:
-        """The results of all arms."""
-        return (*self.results, *self.other_arms)
+        """The results of all arms, and those in quarantine."""
+        return (*self.results, *self.other_arms, *self.quarantined)
 
     @property
     def sampled_repetitions(self) -> int | None:

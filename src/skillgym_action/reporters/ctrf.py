@@ -1,8 +1,8 @@
 """Reporter: Common Test Report Format (https://ctrf.io), JSON, one test a line.
 
 CTRF has no status for what could not be judged: ``errored`` becomes ``other``, never ``failed``. ``expected-failed``
-becomes ``passed`` and ``unexpected-passed`` ``failed``, as the exit code has it. ``rawStatus`` is always the tool's own
-status.
+becomes ``passed`` and ``unexpected-passed`` ``failed``, as the exit code has it; in quarantine what failed becomes
+``other``. ``rawStatus`` is always the tool's own status.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.failed_assertions import explanation
+from skillgym_action.reporters.quarantine_wording import quarantine_reason
 from skillgym_action.reporters.wording import cause, findings_in_words, judge_name, place, retries
 from skillgym_action.text.escaping import clipped, visible
 
@@ -48,29 +49,39 @@ def render(report: RunReport) -> Iterator[str]:
     if report.commit:
         yield f'"environment": {json.dumps({"commit": report.commit})},\n'
     yield '"tests": ['
-    for number, result in enumerate(report.results):
+    for number, result in enumerate(_tests(report)):
         yield f"{',' if number else ''}\n{json.dumps(_test(result))}"
     yield "\n]}}\n"
 
 
 def _summary(report: RunReport) -> dict[str, object]:
-    counts = Counter(STATUSES[result.status] for result in report.results)
+    counts = Counter(map(_status, _tests(report)))
     return {
-        "tests": len(report.results),
+        "tests": counts.total(),
         **{status: counts[status] for status in ("passed", "failed", "skipped", "pending", "other")},
         "flaky": sum(map(_is_flaky, report.results)),
-        "suites": len({result.suite.path for result in report.results}),
+        "suites": len({result.suite.path for result in _tests(report)}),
         "start": _epoch_milliseconds(report.started_at),
         "stop": _epoch_milliseconds(report.ended_at),
         "duration": report.duration_ms,
     }
 
 
+def _tests(report: RunReport) -> tuple[Result, ...]:
+    return (*report.results, *report.quarantined)
+
+
+def _status(result: Result) -> str:
+    """CTRF's status; one in quarantine that did not pass is ``other``, since it decides nothing."""
+    status = STATUSES[result.status]
+    return "other" if result.quarantine and status == "failed" else status
+
+
 def _test(result: Result) -> dict[str, object]:
     location = place(result)
     test: dict[str, object] = {
         "name": visible(result.case_id) or "(no name)",  # must not be empty
-        "status": STATUSES[result.status],
+        "status": _status(result),
         "rawStatus": result.status,
         "duration": result.duration_ms,
         "suite": [visible(result.suite.name), *([visible(result.runner.id)] if result.runner else [])],
@@ -112,6 +123,7 @@ def _extra(result: Result) -> dict[str, object]:
         "leaks": visible(findings_in_words(result, LEAK_DETECTED)) or None,
         "addressesJudge": visible(findings_in_words(result, ADDRESSES_JUDGE)) or None,
         "judge": visible(judge_name(judge)) if judge else None,
+        "quarantine": visible(quarantine_reason(result.quarantine)) if result.quarantine else None,
     }
     return {name: value for name, value in values.items() if value is not None}
 

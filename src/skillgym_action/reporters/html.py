@@ -113,11 +113,11 @@ def _sessions(report: RunReport, artifacts: ArtifactSource | None) -> Iterator[s
     What a session does not use of its space is shared by those after it; sessions that are not green get more.
     """
     left = MAX_HTML_BYTES
-    weights = sum(_weight(result.status in GREEN) * (1 + len(result.attempts)) for result in report.results)
+    weights = sum(_weight(result.status in GREEN) * (1 + len(result.attempts)) for result in _shown(report))
     before = _sessions_before(report)
     yield _data("settings", html_data(json.dumps(dict(limits_in_words(report.limits)))))
     left_out = 0
-    for result in report.results:
+    for result in _shown(report):
         weight = _weight(result.status in GREEN)
         text, _ = fitted(execution_data(result, report.links), _space(left, weight, weights))
         yield _data(f"execution-{result.index}", text, address(result))
@@ -132,6 +132,11 @@ def _sessions(report: RunReport, artifacts: ArtifactSource | None) -> Iterator[s
             yield _data(session_id(result.index, attempt), text)
             left -= len(text)
     yield _data("left-out", str(left_out))
+
+
+def _shown(report: RunReport) -> tuple[Result, ...]:
+    """The executions that have a page."""
+    return (*report.results, *report.quarantined)
 
 
 def _weight(green: bool) -> int:  # noqa: FBT001

@@ -29,6 +29,7 @@ from skillgym_action.reporters.html_parts import (
     tone_of,
 )
 from skillgym_action.reporters.html_uplift import arm_rows
+from skillgym_action.reporters.quarantine_wording import quarantine_fact, quarantine_reason, quarantined_outcome
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_fact,
@@ -102,6 +103,8 @@ class HtmlView:
     failures_left_out: Markup
     flaky: tuple[Named, ...]
     flaky_left_out: Markup
+    quarantined: tuple[Named, ...]
+    quarantined_left_out: Markup
     filters: tuple[Filter, ...]
     runners: tuple[Markup, ...]
     cases: tuple[CaseRow, ...]
@@ -136,7 +139,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         title=inline(f"{headline(report)[:1].upper()}{headline(report)[1:]}: {report.id}"),
         verdict=inline(headline(report)),
         tone=markup({"passed": "good", "failed": "bad"}.get(word, "odd")),
-        tally=inline(tally(totals)),
+        tally=inline(", ".join(filter(None, [tally(totals), quarantine_fact(report)]))),
         run=markup(html_text(report.links.run)) if report.links and report.links.run else NOTHING,
         policy=markup(parts.policy),
         style=markup(parts.style),
@@ -151,6 +154,8 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         failures_left_out=left_out(len(failures) - MAX_HTML_LISTED, "cause"),
         flaky=tuple(named(result, words) for result, words in mixed[:MAX_HTML_LISTED]),
         flaky_left_out=left_out(len(mixed) - MAX_HTML_LISTED, "execution"),
+        quarantined=tuple(_quarantined(report)),
+        quarantined_left_out=left_out(len(report.quarantined) - MAX_HTML_LISTED, "execution"),
         filters=tuple(rows.filters()),
         runners=tuple(map(inline, rows.runners)),
         cases=tuple(rows.shown()),
@@ -261,6 +266,12 @@ def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
             tone=tone_of(status),
             left_out=left_out(len(results) - MAX_HTML_LISTED, "execution"),
         )
+
+
+def _quarantined(report: RunReport) -> Iterator[Named]:
+    for result in report.quarantined[:MAX_HTML_LISTED]:
+        why = f"; {quarantine_reason(result.quarantine)}" if result.quarantine else ""
+        yield named(result, quarantined_outcome(result, report.sampled_repetitions) + why)
 
 
 def _detail(result: Result, message: str) -> Markup:

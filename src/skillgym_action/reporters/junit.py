@@ -23,6 +23,8 @@ from skillgym_action.model.samples import is_flaky, samples_of
 from skillgym_action.model.scores import format_score
 from skillgym_action.model.verdicts import GREEN, NOT_BY_ASSERTIONS, Status
 from skillgym_action.reporters.failed_assertions import explanation
+from skillgym_action.reporters.quarantine_wording import TYPE as QUARANTINED
+from skillgym_action.reporters.quarantine_wording import quarantine_message
 from skillgym_action.reporters.wording import cause, findings_in_words, judge_name, score
 from skillgym_action.text.escaping import clipped, tail, xml_text
 
@@ -40,9 +42,10 @@ _VERDICTS = {True: "passed", False: "failed", None: "cannot tell"}
 def render(report: RunReport) -> Iterator[str]:
     """XML text, a piece for each suite and runner."""
     groups: dict[tuple[str, str], list[Result]] = {}
-    for result in report.results:
+    results_and_quarantined = (*report.results, *report.quarantined)
+    for result in results_and_quarantined:
         groups.setdefault((result.suite.path, result.runner.id if result.runner else ""), []).append(result)
-    root = Element("testsuites", {"name": "skillgym-action", **_sums(report.results)})
+    root = Element("testsuites", {"name": "skillgym-action", **_sums(results_and_quarantined)})
     yield "<?xml version='1.0' encoding='utf-8'?>\n" + tostring(root, "unicode").removesuffix(" />") + ">\n"
     names = Counter(suite.name for suite in report.suites)
     for (path, runner_id), results in groups.items():
@@ -54,7 +57,7 @@ def render(report: RunReport) -> Iterator[str]:
 
 
 def _sums(results: tuple[Result, ...] | list[Result]) -> dict[str, str]:
-    counts = Counter(result.status for result in results)
+    counts = Counter(result.status for result in results if not result.quarantine)
     return {
         "tests": str(len(results)),
         "failures": str(counts[Status.FAILED] + counts[Status.UNEXPECTED_PASSED]),
@@ -86,6 +89,9 @@ def _case(classname: str, result: Result) -> TestCase:
     )
     if result.status is Status.PASSED:
         return case
+    if result.quarantine:
+        case.add_skipped_info(xml_text(clipped(quarantine_message(result), MAX_REPORTED_MESSAGE_CHARACTERS)))
+        return case
     body = xml_text(explanation(result, MAX_REPORTED_EXPLANATION_CHARACTERS))
     message = xml_text(clipped(_message(result), MAX_REPORTED_MESSAGE_CHARACTERS)).strip() or result.status
     if result.status is Status.ERRORED:
@@ -105,6 +111,8 @@ def _message(result: Result) -> str:
 
 
 def _type(result: Result) -> str:
+    if result.quarantine:
+        return QUARANTINED
     failure_class = result.judgement.failure_class
     name = xml_text(failure_class.id) if failure_class else ""
     if result.status is Status.FAILED and not (name and result.judgement.origin in NOT_BY_ASSERTIONS):

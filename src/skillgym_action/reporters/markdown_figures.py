@@ -12,6 +12,7 @@ from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.markdown_failures import grouped
 from skillgym_action.reporters.markdown_rows import NAME, code, inline, linked
+from skillgym_action.reporters.quarantine_wording import quarantine_fact
 from skillgym_action.reporters.rate_wording import (
     MEANS_NOTE,
     OTHER_CASES_NOTE,
@@ -120,7 +121,9 @@ class ReportTotals:
     def tally(self) -> Markup:
         """How many of each status."""
         words = [f"{SIGNS[status]} {words}" for status, words in tallied(self.totals)]
-        return _listed(iter([*words, f"🔀 {self.totals.flaky:,} flaky"] if self.totals.flaky else words))
+        words += [f"🔀 {self.totals.flaky:,} flaky"] if self.totals.flaky else []
+        words += [f"🚧 {apart}"] if (apart := quarantine_fact(self.report)) else []
+        return _listed(iter(words))
 
     def facts(self) -> Markup:
         """Size, time, cost, and what changed."""

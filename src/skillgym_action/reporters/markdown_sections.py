@@ -13,8 +13,9 @@ from skillgym_action.model.samples import samples_of
 from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.reporters.markdown_budget import left_out, while_it_fits
 from skillgym_action.reporters.markdown_rows import NAME, Row, code, inline, linked
+from skillgym_action.reporters.quarantine_wording import MEANING, quarantined_outcome
 from skillgym_action.reporters.template_values import NOTHING, markup
-from skillgym_action.reporters.wording import CHANGES, FINDINGS, NOUNS, RED, cause, counted, suites_from
+from skillgym_action.reporters.wording import CHANGES, FINDINGS, NOUNS, RED, cause, counted, runner_id, suites_from
 from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
@@ -180,6 +181,28 @@ def warnings_of(problems: Sequence[Problem], rows: Rows, budget: RowBudget) -> B
         lines=lines,
         left_out=left_out(len(problems) - len(lines), "warning"),
     )
+
+
+def quarantined_of(report: RunReport, rows: Rows, budget: RowBudget) -> Block:
+    """As many executions in quarantine as there is room for, those that are not green first."""
+    found = sorted(report.quarantined, key=lambda result: result.status not in RED)
+    if not found:
+        return NO_LINES
+    shown = (_in_quarantine(result, rows, report.sampled_repetitions) for result in found[: rows.extent.lines])
+    lines = while_it_fits(shown, budget, _ROW, lambda line: (line,))
+    return Block(
+        title=markup(f"{counted(len(found), 'execution')} in quarantine: {MEANING}"),
+        lines=lines,
+        left_out=left_out(len(found) - len(lines), "line"),
+    )
+
+
+def _in_quarantine(result: Result, rows: Rows, repetitions: int | None) -> Markup:
+    why = result.quarantine
+    issue = markup(" · ") + linked(markup("issue"), why.issue) if why and why.issue else NOTHING
+    reason = inline(f"until {why.expires}, owner {why.owner}: {why.reason}") if why else NOTHING
+    outcome = markup(quarantined_outcome(result, repetitions))
+    return markup(" · ").join((rows.case(result), code(runner_id(result)), outcome, reason)) + issue
 
 
 def findings_of(id_: str, results: Sequence[Result], rows: Rows, budget: RowBudget) -> Block:

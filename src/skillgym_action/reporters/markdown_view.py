@@ -29,6 +29,7 @@ from skillgym_action.reporters.markdown_sections import (
     findings_of,
     first_of_each_cause,
     lengthened,
+    quarantined_of,
     section_of,
     suites_from_of,
     unexpected_note,
@@ -79,6 +80,7 @@ class View:
     failed: Section = NO_ROWS
     failed_groups: tuple[FailureGroup, ...] = ()
     mixed: Block = NO_LINES
+    quarantined: Block = NO_LINES
     unexpected: Section = NO_ROWS
     unexpected_note: Markup = NOTHING
     edits: tuple[Edit, ...] = ()
@@ -175,12 +177,13 @@ def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> V
         rates = while_it_fits(figures.rates(whole=extent.whole), some, _BULLET, lambda line: (line,))
     quarter = partial(_in_a_quarter, budget)
     leaks, addressing = (
-        quarter(partial(findings_of, id_, report.results, rows)) for id_ in (LEAK_DETECTED, ADDRESSES_JUDGE)
+        quarter(partial(findings_of, id_, report.all_results, rows)) for id_ in (LEAK_DETECTED, ADDRESSES_JUDGE)
     )
     suites_from = quarter(partial(suites_from_of, report))
     changed = quarter(partial(changed_suites_of, report, partial(_in_changed_suite, rows), most=extent.lines))
     changes = quarter(partial(changes_of, report.comparison, rows))
     mixed = quarter(partial(mixed_of, report, rows))
+    quarantined = quarter(partial(quarantined_of, report, rows))
     return View(
         title=figures.title(),
         run=figures.run(),
@@ -196,6 +199,7 @@ def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> V
         suites_from=suites_from,
         changed_suites=changed,
         mixed=mixed,
+        quarantined=quarantined,
         coverage=figures.coverage(),
         changes=changes,
         provenance=provenance,
@@ -223,7 +227,8 @@ def _left_out(view: View, details: str) -> Markup:
     sections = (view.failed, view.unexpected, view.errored, view.skipped, view.expected, view.passed)
     absent = [section.title for section in sections if not section.rows]
     absent += [
-        NOTHING if some.lines else some.title for some in (view.leaks, view.addressing, view.mixed, view.warnings)
+        NOTHING if some.lines else some.title
+        for some in (view.leaks, view.addressing, view.mixed, view.quarantined, view.warnings)
     ]
     absent += [NOTHING if view.changed_suites.suites else view.changed_suites.title]
     absent += [markup(details)]

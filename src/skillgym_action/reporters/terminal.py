@@ -13,6 +13,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.samples import is_flaky, passed_after_failure
 from skillgym_action.model.verdicts import TROUBLES, Status
+from skillgym_action.reporters.quarantine_wording import quarantine_fact, quarantine_reason, quarantined_outcome
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_verdict,
@@ -69,6 +70,7 @@ def finished_line(result: Result, done: int, total: int, *, color: bool = False)
     facts = [
         f"{_name(result)}{f' {terminal_line(result.arm)}' if result.arm else ''}",
         "passed, flaky" if passed_after_failure(result) else str(result.status),
+        "in quarantine" if result.quarantine else "",
     ]
     if result.attempts:
         facts += [duration(result.duration_ms), cost(result)]
@@ -93,6 +95,7 @@ def render(
     is red instead.
     """
     yield from red(report) if red else _all_red(report, run_directory, color=color)
+    yield from _quarantined(report)
     if report.suites_from:
         yield from _suites_from(report.suites_from)
     warnings = (*finding_problems(report), *report.warnings)
@@ -139,6 +142,17 @@ def _rates(report: RunReport) -> Iterator[str]:
         lines += [f"baseline {line}" for line in _comparison(report.comparison)]
     yield from (f"{line}\n" for line in lines)
     yield "\n" if lines else ""
+
+
+def _quarantined(report: RunReport) -> Iterator[str]:
+    """The executions in quarantine, a line each."""
+    for result in report.quarantined[:MAX_LISTED_NAMES]:
+        if result.quarantine:
+            outcome = quarantined_outcome(result, report.sampled_repetitions)
+            yield f"quarantine {_name(result)} {outcome}; {terminal_line(quarantine_reason(result.quarantine))}\n"
+    if (more := len(report.quarantined) - MAX_LISTED_NAMES) > 0:
+        yield f"quarantine {more:,} more\n"
+    yield "\n" if report.quarantined else ""
 
 
 def _uplifts(report: RunReport) -> Iterator[str]:
@@ -235,6 +249,7 @@ def _why(result: Result) -> Iterator[str]:
 def _verdict_line(report: RunReport, *, color: bool) -> str:
     totals = report.totals()
     parts = [f"{tally(totals)} of {totals.executions}" if totals.executions else tally(totals)]
+    parts += filter(None, [quarantine_fact(report)])
     parts.append(f"in {duration(report.duration_ms)}")
     if totals.cost_usd is not None or not totals.cost_complete:
         parts.append(f"cost {money(totals.cost_usd, complete=totals.cost_complete)}")

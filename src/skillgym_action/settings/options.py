@@ -33,6 +33,7 @@ from skillgym_action.formats import FORMATS
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
+from skillgym_action.model.quarantine import QuarantineFile
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
@@ -395,6 +396,7 @@ class PlanOptions:
     ``match``: what ids of cases have to contain. ``last_failed``: run only these executions, by the same three.
     ``limits``: of each session; suites can only lower them. ``adapt``: changes the suites before they are planned.
     ``repeated``: the user said how many repetitions there are, whatever cases say.
+    ``quarantine``: which executions decide nothing.
     """
 
     cases: tuple[str, ...] = ()
@@ -411,6 +413,7 @@ class PlanOptions:
     repetitions: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     limits: ResourceLimits = field(default_factory=ResourceLimits)
     repeated: bool = False
+    quarantine: QuarantineFile = field(default_factory=QuarantineFile)
     adapt: Callable[[tuple[BenchmarkSuite, ...]], tuple[BenchmarkSuite, ...]] | None = None
 
 

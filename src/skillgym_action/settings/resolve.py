@@ -35,6 +35,7 @@ from skillgym_action.settings.options import (
     ReportOptions,
     Settings,
 )
+from skillgym_action.settings.quarantine_file import read_quarantine
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.storage.changed_suites import SuiteComparison
@@ -93,6 +94,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             shard=settings.shard or (1, 1),
             repeated=settings.repeat is not None,
             limits=_limits(settings, config, in_action=context.job is not None),
+            quarantine=read_quarantine(config, context),
         ),
         install_agents=InstallAgentsOptions(install_agents=settings.install_agents),
         execute=_execute_options(settings, config, context, runners),

@@ -243,6 +243,8 @@ class _Executor:
                     result = self._run_sessions(execution, list(earlier))
                 if earlier:  # they were redacted with the secrets that the run had before it was resumed
                     result = _redacted(self.services, result)
+            if execution.quarantine:
+                result = replace(result, quarantine=execution.quarantine)
             if execution.decides:
                 with self._lock:
                     self._failures.add(result)

@@ -28,11 +28,12 @@ NO_CASES = (
     "no case to run: no suite was found, or no case matches the filters; `skillgym-action check` lists the files that "
     "were found and skipped"
 )
+ALL_IN_QUARANTINE = "every case is in quarantine, so nothing was judged"
 NO_RATE = "no pass rate: of the judged, all were expected to fail"
 
 
 def gate(report: RunReport, options: GateOptions) -> Decision:
-    """The decision on a run: passed, failed, inconclusive or not gated, with reasons.
+    """The decision on a run: passed, failed, inconclusive or not gated, with reasons. Quarantine decides nothing.
 
     Unless ``options`` allow it, results of suites that differ from the base commit do not count, and a run with such
     suites is inconclusive, regardless of ``fail_on``. A run in which nothing was judged is never green. Only a shard
@@ -59,7 +60,7 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     if red:
         decision = Decision(verdict="failed", exit_code=ExitCode.FAILED, reasons=(*red, *inconclusive, *notes))
     elif inconclusive:
-        no_case = not totals.executions and not changed and "no-cases" in options.fail_on
+        no_case = not (totals.executions or report.quarantined or changed) and "no-cases" in options.fail_on
         code = ExitCode.INVALID_INPUT if no_case or _has_invalid_suite(report) else ExitCode.INCONCLUSIVE
         decision = Decision(verdict="inconclusive", exit_code=code, reasons=(*inconclusive, *notes))
     else:
@@ -134,15 +135,14 @@ def _no_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
 def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
     """Why the run is inconclusive. ``silent``: do not give a missing result as a reason, since there is another one."""
     if not options.decides:
-        if totals.executions and not totals.judged:
-            yield "nothing was judged"
+        if not totals.judged and (totals.executions or report.quarantined):
+            yield "nothing was judged" if totals.executions else ALL_IN_QUARANTINE
         return
     yield from report.incomplete
     yield from _unknown_cost(report)
     errored, skipped = totals.counts[Status.ERRORED], totals.counts[Status.SKIPPED]
     if not totals.executions:
-        if not silent and not report.incomplete:
-            yield NO_CASES
+        yield from _no_execution(report, silent=silent)
     elif errored and _is_too_many(errored, totals, options):
         yield _errored(errored, totals, options)
     elif not totals.judged:
@@ -155,6 +155,14 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
         yield f"{skipped} skipped"
     elif "budget" in options.fail_on:
         yield from _over_budget(report)
+
+
+def _no_execution(report: RunReport, *, silent: bool) -> Iterator[str]:
+    """Why the run has no execution that counts."""
+    if report.quarantined:
+        yield ALL_IN_QUARANTINE
+    elif not silent and not report.incomplete:
+        yield NO_CASES
 
 
 def _unknown_regression(report: RunReport, options: GateOptions) -> Iterator[str]:

@@ -32,7 +32,7 @@ def report_run(
     began, ended = journal.began, max(services.clock.now(), journal.began)
     of_suites = dict.fromkeys(warning for suite in plan.suites for warning in suite.warnings)
     warnings = [*journal.warnings, *plan.warnings, *of_suites]
-    deciding, others = _by_arm(plan, results)
+    deciding, others, quarantined = _sorted(plan, results)
     warnings += dict.fromkeys(_vacuous(deciding))
     judge, judge_warnings = _judge_of(services, results)
     report = RunReport(
@@ -44,6 +44,7 @@ def report_run(
         duration_ms=round((ended - began).total_seconds() * 1000),
         results=deciding,
         other_arms=others,
+        quarantined=quarantined,
         suites=plan.suites,
         runners=plan.runners,
         warnings=(
@@ -71,14 +72,14 @@ def with_uplifts(report: RunReport) -> RunReport:
     return replace(report, uplifts=uplifts(report))
 
 
-def _by_arm(plan: Plan, results: tuple[Result, ...]) -> tuple[tuple[Result, ...], tuple[Result, ...]]:
-    """The results that count for the run, and those that are only compared with them."""
-    others = {execution.index for execution in plan.executions if not execution.decides}
-    if not others:
-        return results, ()
+def _sorted(plan: Plan, results: tuple[Result, ...]) -> tuple[tuple[Result, ...], ...]:
+    """The results that count for the run, those of other arms, and those in quarantine."""
+    others = {execution.index for execution in plan.executions if execution.is_other_arm}
+    of_run = [result for result in results if result.index not in others]
     return (
-        tuple(result for result in results if result.index not in others),
+        tuple(result for result in of_run if not result.quarantine),
         tuple(result for result in results if result.index in others),
+        tuple(result for result in of_run if result.quarantine),
     )
 
 
@@ -105,13 +106,15 @@ def _judge_of(services: Services, results: tuple[Result, ...]) -> tuple[JudgeInf
 def report_stored_run(services: Services, report: RunReport) -> RunReport:
     """A stored run, without the secrets of this process, and with links to the current repository and workflow run."""
     redacted = services.directory.redactor.redacted
-    results, others = (
-        tuple(redacted(result, exclude=("suite", "runner")) for result in of_arms)
-        for of_arms in (report.results, report.other_arms)
+    results, others, quarantined = (
+        tuple(redacted(result, exclude=("suite", "runner")) for result in some)
+        for some in (report.results, report.other_arms, report.quarantined)
     )
     suites_from = redacted(report.suites_from) if report.suites_from else None
     judge = redacted(report.judge) if report.judge else None
-    stored = replace(report, results=results, other_arms=others, suites_from=suites_from, judge=judge)
+    stored = replace(
+        report, results=results, other_arms=others, quarantined=quarantined, suites_from=suites_from, judge=judge
+    )
     return with_uplifts(replace(stored, links=services.links))
 
 

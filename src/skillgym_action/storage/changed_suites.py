@@ -29,11 +29,11 @@ class SuiteComparison:
 def marked(report: RunReport, base: Mapping[str, str | None] | None) -> RunReport:
     """The report with ``changed`` set anew for every suite; ``base``: digests by path, None without a base commit."""
     suites = {suite.path: replace(suite, changed=_change(suite, base)) for suite in report.suites}
-    results, others = (
-        tuple(replace(result, suite=suites[result.suite.path]) for result in of_arms)
-        for of_arms in (report.results, report.other_arms)
+    results, others, quarantined = (
+        tuple(replace(result, suite=suites[result.suite.path]) for result in some)
+        for some in (report.results, report.other_arms, report.quarantined)
     )
-    return replace(report, suites=tuple(suites.values()), results=results, other_arms=others)
+    return replace(report, suites=tuple(suites.values()), results=results, other_arms=others, quarantined=quarantined)
 
 
 def _change(suite: BenchmarkSuite, base: Mapping[str, str | None] | None) -> SuiteChange | None:

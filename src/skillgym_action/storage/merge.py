@@ -50,6 +50,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         duration_ms=_milliseconds(began, ended),
         results=_results([(file, report.results) for file, report in parts], runners, suites),
         other_arms=_results([(file, report.other_arms) for file, report in parts], runners, suites),
+        quarantined=_results([(file, report.quarantined) for file, report in parts], runners, suites),
         suites=tuple(suites.values()),
         runners=tuple(runners.values()),
         warnings=_once(

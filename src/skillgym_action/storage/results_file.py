@@ -64,16 +64,15 @@ def render(report: RunReport) -> Iterator[str]:
     yield '"runners": '
     yield from _lines(_runner_row(runner, by_runner.get(runner.id, []), repetitions) for runner in report.runners)
     yield ',\n"suites": ['
-    others: dict[str, list[Result]] = {}
-    for result in report.other_arms:
-        others.setdefault(result.suite.path, []).append(result)
+    apart = {"otherArms": _rows_by_suite(report.other_arms), "quarantined": _rows_by_suite(report.quarantined)}
     for number, (suite, results) in enumerate(_by_suite(report)):
         head = json_line(write(SuiteHead, suite))
         yield f'{"," if number else ""}\n{head[:-1]}, "results": '
         yield from _lines(_row(result, report) for result in results)
-        if suite.path in others:
-            yield ', "otherArms": '
-            yield from _lines(_row(result, report) for result in others[suite.path])
+        for key, by_suite in apart.items():
+            if suite.path in by_suite:
+                yield f', "{key}": '
+                yield from _lines(_row(result, report) for result in by_suite[suite.path])
         yield "}"
     yield '],\n"warnings": '
     yield from _lines(write(WarningEntry, problem) for problem in report.warnings)
@@ -103,6 +102,13 @@ def _lines(rows: Iterable[dict[str, object]]) -> Iterator[str]:
     for number, row in enumerate(rows):
         yield f",\n{json_line(row)}" if number else f"\n{json_line(row)}"
     yield "]"
+
+
+def _rows_by_suite(results: Iterable[Result]) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        found.setdefault(result.suite.path, []).append(result)
+    return found
 
 
 def _by_suite(report: RunReport) -> Iterator[tuple[BenchmarkSuite, list[Result]]]:
@@ -174,6 +180,7 @@ def restored(results: Results, file: Path) -> RunReport:
         version=results.tool.version,
         results=in_order((suite.path, row) for suite in results.suites for row in suite.results),
         other_arms=in_order((suite.path, row) for suite in results.suites for row in suite.other_arms),
+        quarantined=in_order((suite.path, row) for suite in results.suites for row in suite.quarantined),
         suites=tuple(suites.values()),
         runners=tuple(runners.values()),
         warnings=tuple(read(WarningEntry, warning) for warning in results.warnings),
@@ -219,6 +226,7 @@ def _contradictions(results: Results) -> Iterator[tuple[KeyPath, str]]:
         yield from _outside(("suites", number, "path"), suite.path)
         yield from _rows_contradictions(("suites", number, "results"), suite.results, known)
         yield from _rows_contradictions(("suites", number, "otherArms"), suite.other_arms, known, arms=True)
+        yield from _rows_contradictions(("suites", number, "quarantined"), suite.quarantined, known)
 
 
 def _rows_contradictions(

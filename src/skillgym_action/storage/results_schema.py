@@ -44,6 +44,7 @@ from skillgym_action.storage.field_types import (
     Usd,
 )
 from skillgym_action.storage.mapping import FieldSource, MappedModel, read
+from skillgym_action.storage.quarantine_schema import QuarantineItem
 from skillgym_action.storage.rates_schema import (
     RateEntry,
     RegressionEntry,
@@ -407,6 +408,7 @@ class ResultEntry(MappedModel):
     flaky: Annotated[bool, FieldSource(compute=is_flaky, read=False)] = False
     findings: Several[FindingEntry] = ()
     trigger: TriggerEntry | None = None
+    quarantine: QuarantineItem | None = None
     artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
     prompt: Text | None = None
     final_output: Annotated[Text | None, FieldSource(convert=_end_of_output)] = None
@@ -438,12 +440,13 @@ class SuiteEntry(SuiteHead):
 
     ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several;
     ``templateDigest`` that of a list of the files in its workspace templates. ``changed`` says why the suite is not one
-    of the commit it was compared with; see ``SuiteChange``. ``otherArms``: results of arms that do not decide, in no
-    total.
+    of the commit it was compared with; see ``SuiteChange``. ``otherArms``: results of arms that do not decide, and
+    ``quarantined``: results in quarantine, both in no total.
     """
 
     results: Several[ResultEntry]
     other_arms: Several[ResultEntry] = ()
+    quarantined: Several[ResultEntry] = ()
 
 
 class WarningEntry(MappedModel):

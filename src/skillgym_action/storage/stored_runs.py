@@ -82,7 +82,7 @@ def stored_run(directory: Path) -> StoredRun:
         for runner in results.runners
     )
     stopped, limits = results.run.stopped_for_futility, results.run.limits
-    rows = [(suite.path, result) for suite in results.suites for result in suite.results]
+    rows = [(suite.path, result) for suite in results.suites for result in (*suite.results, *suite.quarantined)]
     return StoredRun(
         cases=frozenset((path, result.case_id) for path, result in rows),
         runners=runners,
@@ -101,7 +101,7 @@ def stored_run(directory: Path) -> StoredRun:
 
 
 def _arms(suite: SuiteEntry) -> tuple[str, ...]:
-    rows = (*suite.results, *suite.other_arms)
+    rows = (*suite.results, *suite.other_arms, *suite.quarantined)
     return tuple(dict.fromkeys(row.arm for row in rows if row.arm is not None))
 
 

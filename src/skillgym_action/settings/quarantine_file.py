@@ -1,0 +1,129 @@
+"""Reads ``skillgym.quarantine.yaml``, which lies beside the configuration file.
+
+A mistake in it is a warning and never an error: an entry that cannot be used quarantines nothing, so that a run with
+mistakes in the file is red sooner than without them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import date  # noqa: TC003 - pydantic needs it
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from skillgym_action.documents.documents import checked, read_document
+from skillgym_action.documents.located_values import key_path_text
+from skillgym_action.documents.user_files import read_text
+from skillgym_action.filesystem.globs import matches_nothing
+from skillgym_action.limits import MAX_CONFIGURATION_BYTES, MAX_QUARANTINE_ENTRIES, MAX_QUARANTINE_TEXT_CHARACTERS
+from skillgym_action.model.errors import ConfigError, Problem
+from skillgym_action.model.json_codec import camel_case
+from skillgym_action.model.quarantine import QuarantineEntry, QuarantineFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.documents.documents import Document
+    from skillgym_action.documents.located_values import KeyPath
+    from skillgym_action.settings.configuration_file import Config
+    from skillgym_action.settings.context import LaunchContext
+
+QUARANTINE = "skillgym.quarantine.yaml"
+# Nothing that would have to be escaped in Markdown, HTML or a terminal.
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/#?&=%+-]*)?")
+WRITTEN_AS = "write `quarantine:` and below it a list of entries with case, reason, owner and expires"
+
+
+def _pattern(text: str) -> str:
+    if matches_nothing(text):
+        raise ValueError("is no pattern that could match anything")
+    return text
+
+
+def _address(text: str) -> str:
+    if not _ADDRESS.fullmatch(text):
+        raise ValueError("must be an address that begins with https:// or http://")
+    return text
+
+
+Pattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
+Sentence = Annotated[str, Field(min_length=1, max_length=MAX_QUARANTINE_TEXT_CHARACTERS)]
+
+
+class EntrySection(BaseModel):
+    """An entry: which executions, why, whose task it is to repair them, and until when."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=camel_case, populate_by_name=True)
+
+    case: Pattern
+    suite: Pattern | None = None
+    runner: Pattern | None = None
+    reason: Sentence
+    owner: Sentence
+    issue: Annotated[Sentence, AfterValidator(_address)] | None = None
+    expires: date
+
+
+class QuarantineSections(BaseModel):
+    """The file as its JSON Schema describes it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    quarantine: tuple[EntrySection, ...]
+
+
+def read_quarantine(config: Config, context: LaunchContext) -> QuarantineFile:
+    """The quarantine file beside the configuration file, or in the folder that it would be in; empty without one."""
+    source = context.suite_source
+    folder = config.folder or source.cwd
+    file = folder / QUARANTINE
+    if not os.path.lexists(file):
+        return QuarantineFile()
+    shown = _shown(file, context)
+    opener = source.checkout.opener(file)
+    try:
+        text = read_text(file, path=shown, error=ConfigError, largest=MAX_CONFIGURATION_BYTES, opener=opener)
+        document = read_document(text, path=shown, kind="yaml", error=ConfigError)
+    except ConfigError as error:
+        return QuarantineFile(problems=error.problems)
+    return entries_of(document)
+
+
+def entries_of(document: Document) -> QuarantineFile:
+    """The entries of a quarantine file, each validated by itself."""
+    value = document.value
+    rows = value.get("quarantine") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(rows, list):
+        return QuarantineFile(
+            problems=(Problem(message="has no list of entries", location=document.locate(), remedy=WRITTEN_AS),)
+        )
+    problems = [
+        Problem(message=f"unknown key {key!r}", location=document.locate((key,)), remedy=WRITTEN_AS)
+        for key in value
+        if key not in {"quarantine", "$schema"} and not str(key).startswith("x-")
+    ]
+    if len(rows) > MAX_QUARANTINE_ENTRIES:
+        message = f"more than {MAX_QUARANTINE_ENTRIES} entries: none is used"
+        listed = document.locate(("quarantine",))
+        return QuarantineFile(problems=(*problems, Problem(message=message, location=listed, remedy="remove old ones")))
+    entries = []
+    for number in range(len(rows)):
+        at: KeyPath = ("quarantine", number)
+        section, misfits = checked(document, EntrySection, at=at, extensions=True)
+        if section is None:
+            problems += [problem for _, problem in misfits]
+            continue
+        entries.append(
+            QuarantineEntry(**dict(section), location=document.locate(at), key_path=key_path_text(at)),
+        )
+    return QuarantineFile(entries=tuple(entries), problems=tuple(problems))
+
+
+def _shown(file: Path, context: LaunchContext) -> str:
+    """The path in messages: relative to the checkout in a job, where annotations need that; else as users see it."""
+    source = context.suite_source
+    if context.in_job and not source.is_separate and file.is_relative_to(source.root):
+        return file.relative_to(source.root).as_posix()
+    return os.path.relpath(file, source.cwd)

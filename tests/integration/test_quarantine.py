@@ -1,0 +1,144 @@
+"""``skillgym.quarantine.yaml`` in whole runs: what every report says of it, and who cannot use it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from scratch import case, repository, skillgym, suite
+
+SOON = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
+HOSTILE = "</details><img src=x onerror=alert(1)> @everyone \u001b[31m ::error::x"
+SUITE = suite(case("good"), case("bad", ("file:none.txt exists",)))
+
+
+def quarantine(*entries: dict[str, str]) -> str:
+    return json.dumps(
+        {"quarantine": [{"reason": "slow service", "owner": "ada", "expires": SOON} | one for one in entries]}
+    )
+
+
+def project(folder, *entries: dict[str, str], **more: str):
+    files = {"bench/core.json": SUITE, "skillgym.quarantine.yaml": quarantine(*entries)} | more
+    return repository(folder, files, git=True)
+
+
+def results(folder, name: str = "out"):
+    return json.loads((folder / name / "results.json").read_text())
+
+
+def test_a_case_in_quarantine_runs_is_reported_everywhere_and_decides_nothing(tmp_path):
+    project(tmp_path, {"case": "bad", "issue": "https://github.com/o/r/issues/7"})
+    reports = ("--report", "junit=j.xml", "--report", "ctrf=c.json", "--report", "html=r.html")
+    ran = skillgym("run", "--output", "out", "--repeat", "2", *reports, cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    why = f"until {SOON}, owner ada: slow service, https://github.com/o/r/issues/7"
+    assert f"quarantine bad [sh] failed, 0 of 2 sessions passed; {why}" in ran.err
+    assert "passed: 1 passed of 1, 1 in quarantine" in ran.err
+    stored = results(tmp_path)
+    (row,) = stored["suites"][0]["quarantined"]
+    assert (row["caseId"], row["status"], len(row["attempts"])) == ("bad", "failed", 2)
+    issue = "https://github.com/o/r/issues/7"
+    assert row["quarantine"] == {"reason": "slow service", "owner": "ada", "expires": SOON, "issue": issue}
+    assert (stored["totals"]["executions"], stored["totals"]["passRate"]) == (1, 1.0)
+    junit = ET.parse(tmp_path / "j.xml").getroot()
+    (skipped,) = junit.iter("skipped")
+    assert (junit.get("failures"), junit.get("tests"), skipped.get("type")) == ("0", "2", "skillgym.quarantined")
+    assert skipped.get("message") == f"in quarantine {why}; failed: none.txt does not exist"
+    counts = json.loads((tmp_path / "c.json").read_text())["results"]["summary"]
+    assert (counts["tests"], counts["passed"], counts["failed"], counts["other"]) == (2, 1, 0, 1)
+    for name in ("summary.md", "comment.md"):
+        text = (tmp_path / "out" / name).read_text()
+        assert "1 execution in quarantine" in text
+        assert "[issue](https://github.com/o/r/issues/7)" in text
+    page = (tmp_path / "r.html").read_text()
+    assert 'id="quarantined"' in page
+    assert "none.txt does not exist" in page  # on the page of the execution
+
+
+def test_without_its_entry_the_same_run_is_red(tmp_path):
+    project(tmp_path, {"case": "other"})
+    ran = skillgym("run", "--output", "out", cwd=tmp_path)
+    assert ran.code == 1, ran.err
+    assert "skillgym.quarantine.yaml:1:17: quarantine[0]: fits no case: other" in ran.err
+
+
+def test_mistakes_are_warnings_of_check_and_an_error_if_the_user_says_so(tmp_path):
+    project(tmp_path, {"case": "bad", "expires": "2020-01-01"})
+    ran = skillgym("check", cwd=tmp_path)
+    assert (ran.code, "quarantine[0]: expired" in ran.err) == (0, True), ran.err
+    good = skillgym("run", "--case", "good", cwd=tmp_path)
+    strict = skillgym("run", "--case", "good", "--fail-on", "warnings", cwd=tmp_path)
+    assert (good.code, strict.code) == (0, 1), strict.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param("quarantine: [", "skillgym.quarantine.yaml:1:", id="no YAML"),
+        pytest.param("", "has no list of entries", id="empty"),
+        pytest.param("\x00", "skillgym.quarantine.yaml", id="binary"),
+    ],
+)
+def test_a_file_that_cannot_be_read_quarantines_nothing(tmp_path, content, message):
+    project(tmp_path, **{"skillgym.quarantine.yaml": content})
+    ran = skillgym("run", cwd=tmp_path)
+    assert (ran.code, message in ran.err, "Traceback" in ran.err) == (1, True, False), ran.err
+
+
+def test_a_link_out_of_the_checkout_is_not_followed(tmp_path):
+    outside = tmp_path / "outside.yaml"
+    outside.write_text(quarantine({"case": "bad"}))
+    root = repository(tmp_path / "r", {"bench/core.json": SUITE})
+    (root / "skillgym.quarantine.yaml").symlink_to(outside)
+    ran = skillgym("run", cwd=root)
+    assert (ran.code, "skillgym.quarantine.yaml" in ran.err) == (1, True), ran.err
+
+
+def test_hostile_texts_of_an_entry_are_escaped(tmp_path):
+    project(tmp_path, {"case": "bad", "reason": HOSTILE, "owner": HOSTILE})
+    ran = skillgym("run", "--output", "out", "--report", "html=r.html", cwd=tmp_path)
+    assert (ran.code, "\x1b[31m" in ran.err) == (0, False), ran.err
+    for name in ("out/summary.md", "out/comment.md", "r.html"):
+        text = (tmp_path / name).read_text()
+        assert ("<img" in text, "@everyone" in text.replace("@\u2060", "")) == (False, name == "r.html")
+
+
+def test_a_failure_in_quarantine_does_not_end_the_run(tmp_path):
+    files = {"bench/core.json": suite(case("bad", ("file:none.txt exists",)), case("good"))}
+    project(tmp_path, {"case": "bad"}, **files)
+    ran = skillgym("run", "-x", "--output", "out", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert [row["status"] for row in results(tmp_path)["suites"][0]["results"]] == ["passed"]
+
+
+def test_stored_runs_keep_it_when_shards_are_merged_judged_again_and_resumed(tmp_path):
+    project(tmp_path, {"case": "bad"})
+    for part in ("1/2", "2/2"):
+        assert skillgym("run", "--shard", part, "--output", f"part{part[0]}", cwd=tmp_path).code in (0, 3)
+    ran = skillgym("report", "part1", "part2", "--output", "merged", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert [row["caseId"] for row in results(tmp_path, "merged")["suites"][0]["quarantined"]] == ["bad"]
+    assert skillgym("run", "--output", "whole", cwd=tmp_path).code == 0
+    again = skillgym("rejudge", "whole", "--output", "again", cwd=tmp_path)
+    assert again.code == 0, again.err
+    assert [row["status"] for row in results(tmp_path, "again")["suites"][0]["quarantined"]] == ["failed"]
+    resumed = skillgym("run", "--resume", "whole", cwd=tmp_path)
+    assert resumed.code == 0, resumed.err
+
+
+def test_a_suite_of_another_folder_has_the_quarantine_of_that_folder(tmp_path):
+    """A pull request cannot put into quarantine what the base's suites say about it."""
+    base = repository(tmp_path / "base", {"bench/core.json": SUITE})
+    head = project(tmp_path / "head", {"case": "bad"})
+    ran = skillgym("run", "--suites-from", str(base), cwd=head)
+    assert (ran.code, "in quarantine" in ran.err) == (1, False), ran.err
+
+
+def test_the_schema_describes_the_file(tmp_path):
+    printed = json.loads(skillgym("schema", "quarantine", cwd=tmp_path).out)
+    entry = printed["$defs"]["EntrySection"]
+    assert set(entry["required"]) == {"case", "reason", "owner", "expires"}
