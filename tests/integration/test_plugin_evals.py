@@ -26,7 +26,7 @@ def only(root):
 @pytest.mark.parametrize(
     ("threshold", "status", "code"),
     [
-        pytest.param(("--threshold", "0.7"), "passed", 0, id="row 26"),
+        pytest.param(("--threshold", "0.7"), "passed", 0, id="a threshold below the share"),
         pytest.param((), "failed", 1, id="without a threshold all have to hold"),
     ],
 )
@@ -36,7 +36,7 @@ def test_the_score_is_the_weighted_share_of_graders_that_hold(tmp_path, threshol
     assert (ran.code, result["status"], result["score"]) == (code, status, 0.75)
 
 
-def test_row_27_an_indicator_is_shown_and_not_scored_where_there_are_two_arms(tmp_path):
+def test_an_indicator_is_shown_and_not_scored_where_there_are_two_arms(tmp_path):
     ran = run_plugin(plugin(tmp_path, SKILL_USED), *ONE_RUN)
     result = only(tmp_path)
     assert (ran.code, result["status"], result["score"], result["arm"]) == (0, "passed", 1.0, "with_skill")
@@ -63,7 +63,7 @@ def test_an_indicator_is_scored_where_it_has_to_be(tmp_path, files, score):
     assert only(tmp_path)["score"] == score
 
 
-def test_row_28_what_cannot_be_used_is_errored_and_its_siblings_run(tmp_path):
+def test_what_cannot_be_used_is_errored_and_its_siblings_run(tmp_path):
     files = {
         "evals/key/prompt.md": "---\nnonsense: 1\n---\nHi.",
         "evals/none/prompt.md": "Hi.",

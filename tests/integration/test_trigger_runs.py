@@ -81,6 +81,29 @@ def test_two_runs_without_a_load_decide_too(tmp_path):
     assert [counted(result) for result in found] == [("failed", 0, 2, 2), ("passed", 0, 2, 2)]
 
 
+@pytest.mark.parametrize(
+    ("value", "statuses"),
+    [
+        pytest.param(
+            {"should_trigger": ["do b"], "should_not_trigger": ["do c", {"query": "do d"}]},
+            ["passed", "failed", "failed"],
+            id="two lists",
+        ),
+        pytest.param(
+            [{"query": "do b", "expected": "b"}, {"query": "do c", "expected": None}],
+            ["passed", "failed"],
+            id="null for no skill",
+        ),
+    ],
+)
+def test_lists_and_null_say_which_queries_are_negative(tmp_path, value, statuses):
+    root = triggers(tmp_path / "r", printing(*LOAD, ANSWER))
+    (root / SUITE).write_text(json.dumps(value))
+    found = run(root)
+    assert [one["status"] for one in found] == statuses
+    assert {one["trigger"]["loaded"] for one in found} == {2}
+
+
 def test_a_session_ends_once_the_skill_has_loaded(tmp_path):
     root = triggers(tmp_path / "r", f"{printing(*LOAD)}sleep 50", POSITIVE)
     began = time.monotonic()

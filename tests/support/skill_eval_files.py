@@ -72,7 +72,7 @@ def questions_of(case: BenchmarkCase) -> tuple[JudgedQuestion, ...]:
 def texts(case: BenchmarkCase) -> list[str]:
     """The texts of the questions, with ``label = `` before those that have one and ``?`` after advisory ones."""
     return [
-        (f"{one.label} = " if one.label else "") + one.text + (" ?" if one.advisory else "")
+        (f"{label} = " if (label := one.label or one.topic) else "") + one.text + (" ?" if one.advisory else "")
         for one in questions_of(case)
     ]
 

@@ -157,17 +157,13 @@ class _Keys:
             if context := self.prompt.get("context"):
                 context.mapping()
                 refuse_unknown(context, _CONTEXT)
+            _refuse_newer(self.prompt)
         if self.settings is None:
             return
         for key, remedy in (("schema_version", "schema_version: 1.0"), ("name", "name: CASE")):
             if not self.settings.has(key):
                 raise self.settings.error(f"has no {key}", f"write {remedy}")
-        version = self.settings.member("schema_version")
-        if isinstance(version.value, dict | list) or not _VERSION.fullmatch(text_of(version.value)):
-            raise version.error(
-                f"needs a newer version than this one, which reads 1.x: {text_of(version.value)}",
-                "write 1.0 if the case has no newer keys",
-            )
+        _refuse_newer(self.settings)
         yield from _unknown(self.settings, _TOP | {"execution"}, _EXECUTION)
         if self.execution:
             yield from _unknown(self.execution, _EXECUTION)
@@ -201,6 +197,16 @@ class _Keys:
             return None
         holder = replace(value, value={key: value.value}, key_path=value.key_path[:-1])
         return holder.number(key, least=1 if whole else 0.001, most=most, whole=whole)
+
+
+def _refuse_newer(written: SuiteValue) -> None:
+    """Raise SuiteError for a ``schema_version`` that is not 1.x."""
+    version = written.get("schema_version")
+    if version and (isinstance(version.value, dict | list) or not _VERSION.fullmatch(text_of(version.value))):
+        raise version.error(
+            f"needs a newer version than this one, which reads 1.x: {text_of(version.value)}",
+            "write 1.0 if the case has no newer keys",
+        )
 
 
 def _unknown(value: SuiteValue, known: frozenset[str], elsewhere: frozenset[str] = frozenset()) -> Iterator[Problem]:

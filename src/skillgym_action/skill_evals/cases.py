@@ -21,7 +21,7 @@ from skillgym_action.skill_evals import keys
 from skillgym_action.skill_evals.input_files import with_input_files
 from skillgym_action.skill_evals.judging import JudgedQuestions
 from skillgym_action.skill_evals.questions import CaseAssertions
-from skillgym_action.skill_evals.trigger_shapes import expected_trigger
+from skillgym_action.skill_evals.trigger_shapes import ExpectedTrigger, expected_trigger
 from skillgym_action.skill_evals.triggers import trigger_assertion
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def case_id_of(members: keys.Members, number: int) -> str:
 def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: LoadedEvals) -> BenchmarkCase:
     loaded.warnings.unknown(members, keys.CASE_KEYS, "a case", free=keys.EXPECTED_PREFIX)
     prompt = prompt_of(members, keys.PROMPT, loaded.warnings)
+    _warn_about_messages(members, prompt, loaded.warnings)
     written = members.named("files")
     files = settings.places.files_of(written) if written else ()
     asked = CaseAssertions(patterns=loaded.patterns, warnings=loaded.warnings, skills=settings.skills)
@@ -198,12 +199,23 @@ def _only_message(members: keys.Members) -> SuiteValue | None:
     return None
 
 
+def _warn_about_messages(members: keys.Members, prompt: str, warnings: keys.KeyWarnings) -> None:
+    """Warn about messages that the agent does not get: the prompt is all that it gets."""
+    for written in members.all(("messages",)):
+        for item in written.items() if isinstance(written.value, list) else (written,):
+            content = item.value.get("content") if isinstance(item.value, dict) else item.value
+            if content not in (prompt, "", None):
+                warnings.once(
+                    item, "the message has no effect: the agent gets the prompt alone", "add it to the prompt"
+                )
+
+
 def _read_assertions(members: keys.Members, asked: CaseAssertions) -> str:
     """Add all assertions of a case; the expected output, which is the one question if there is no other."""
     for item in members.all(keys.QUESTIONS):
-        asked.read(item, label=_label_of(item))
+        asked.read(item, topic=_topic_of(item))
     for item in members.all(keys.NEGATED_QUESTIONS):
-        asked.read(item, negated=True, label=_label_of(item))
+        asked.read(item, negated=True, topic=_topic_of(item))
     for key in members.keys:
         if key.startswith(keys.EXPECTED_PREFIX) and key not in keys.CASE_KEYS:
             for item in members.all((key,)):
@@ -216,8 +228,8 @@ def _read_assertions(members: keys.Members, asked: CaseAssertions) -> str:
     return "\n\n".join(texts)
 
 
-def _label_of(item: SuiteValue) -> str | None:
-    """The key as the label of questions, where it says more than that these are some."""
+def _topic_of(item: SuiteValue) -> str | None:
+    """The key as the topic of its questions, if it says what they are about."""
     key = keys.canonical(str(item.key_path[-1]))
     return keys.in_words(key) if key in {"required_output_sections", "expected_markers"} else None
 
@@ -225,10 +237,19 @@ def _label_of(item: SuiteValue) -> str | None:
 def _triggers(members: keys.Members, settings: SuiteSettings) -> dict[TriggerRule, Assertion]:
     """The assertions that skills load, or do not, besides the questions, by their rules. Raises SuiteError."""
     made: dict[TriggerRule, Assertion] = {}
+
+    def add(expected: ExpectedTrigger, value: SuiteValue) -> None:
+        rule = settings.triggers.rule(expected, value)
+        made.setdefault(rule, trigger_assertion(rule, value.location))
+
     for item in members.all(keys.TRIGGER):
+        if item.value == []:
+            add(ExpectedTrigger(loads=False), item)
         for one in item.items() if isinstance(item.value, list) else (item,):
-            rule = settings.triggers.rule(expected_trigger(one), one)
-            made.setdefault(rule, trigger_assertion(rule, one.location))
+            add(expected_trigger(one), one)
+    for key, written in members.value.mapping().items():
+        if written is None and keys.canonical(key) in keys.NO_SKILL_IF_NULL:
+            add(ExpectedTrigger(loads=False), members.value.member(key))
     return made
 
 

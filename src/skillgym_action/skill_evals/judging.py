@@ -149,7 +149,7 @@ def _question(
 
 
 def _lines(id_: str, question: JudgedQuestion) -> Iterator[str]:
-    yield f"- [{id_}] {question.text}"
+    yield f"- [{id_}] {f'{question.topic}: ' if question.topic else ''}{question.text}"
     yield from (f"  {detail}" for detail in question.details)
 
 
@@ -232,10 +232,11 @@ def _unanswered(name: str, question: JudgedQuestion, reason: str) -> Outcome:
 
 
 def _names(questions: Sequence[JudgedQuestion]) -> list[str]:
-    """A name for each question: its label and its text; unique."""
+    """A name for each question: its label, else its topic, and its text; unique."""
     names: list[str] = []
     for question in questions:
-        text = f"{question.label}: {question.text}" if question.label else question.text
+        label = question.label or question.topic
+        text = f"{label}: {question.text}" if label else question.text
         name = clipped(one_line(text), MAX_EVAL_NAME_CHARACTERS)
         name += " (advisory)" if question.advisory else ""
         number, unique = 2, name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_LISTED_SKILLS, MAX_SUITE_CASES, MAX_TRIGGER_RUNS
@@ -114,6 +114,7 @@ def _case(case_id: str, query: TriggerQuery, settings: TriggerSettings, loaded: 
         prompt = prompt_of(members, trigger_shapes.QUERY, loaded.warnings)
         title, tags = title_of(members), tags_of(members, trigger_shapes.TAGS)
         expected = expected or trigger_shapes.expected_of(members)
+        expected = expected and _of_named_skill(expected, members, settings, loaded)
     if expected is None:
         raise value.error("does not say whether the skill has to load", "write should_trigger: true or false")
     rule = settings.rule(expected, value)
@@ -126,6 +127,21 @@ def _case(case_id: str, query: TriggerQuery, settings: TriggerSettings, loaded: 
         tags=tags,
         trigger=rule,
     )
+
+
+def _of_named_skill(
+    expected: ExpectedTrigger, members: keys.Members, settings: TriggerSettings, loaded: LoadedEvals
+) -> ExpectedTrigger:
+    """What a query expects of the skill that it names beside ``should_trigger``, if that is under test."""
+    item = members.first(keys.SKILL)
+    if item is None or expected.skill is not None:
+        return expected
+    if item.value in settings.skills:
+        return replace(expected, skill=str(item.value))
+    known = ", ".join(settings.skills[:MAX_LISTED_SKILLS])
+    message = f"{item.key_path[-1]} has no effect: the skill {item.value} is not installed for this suite: {known}"
+    loaded.warnings.once(item, message)
+    return expected
 
 
 def _skills_named(queries: tuple[TriggerQuery, ...]) -> tuple[str, ...]:

@@ -63,7 +63,9 @@ def trigger_shape(value: object, *, certain: bool = False) -> Shape | None:
     skills = members.get("skills")
     entries = skills if isinstance(skills, list) else [*skills.values()] if isinstance(skills, dict) else []
     two = any(
-        isinstance(one, dict) and any(_is_filled(one.get(key)) for key in (POSITIVE, NEGATIVE)) for one in entries
+        isinstance(one, dict)
+        and any(_is_filled(item) for key, item in one.items() if keys.canonical(key) in {POSITIVE, NEGATIVE})
+        for one in entries
     )
     return "skills" if two else None
 

@@ -167,15 +167,13 @@ def grader(frontmatter: str, body: str = "") -> dict[str, str]:
     ("files", "told"),
     [
         pytest.param(
-            prompt("nonsense: 1"), "evals/one/prompt.md:2:1: nonsense: unknown key 'nonsense'", id="row 28: key"
+            prompt("nonsense: 1"), "evals/one/prompt.md:2:1: nonsense: unknown key 'nonsense'", id="an unknown key"
         ),
-        pytest.param(
-            {"evals/one/graders/hello.md": None}, "evals/one/prompt.md:1:1: has no grader", id="row 28: no grader"
-        ),
+        pytest.param({"evals/one/graders/hello.md": None}, "evals/one/prompt.md:1:1: has no grader", id="no grader"),
         pytest.param(
             prompt("max_turns: 500"),
             "evals/one/prompt.md:2:1: max_turns: must be a whole number, from 1 to 200, not 500",
-            id="row 28: limit",
+            id="over a limit",
         ),
         pytest.param(prompt("runs: 51"), "prompt.md:2:1: runs: must be a whole number, from 1 to 50", id="runs"),
         pytest.param(prompt("runs: 0"), "prompt.md:2:1: runs: must be a whole number, from 1 to 50", id="no runs"),
@@ -197,6 +195,11 @@ def grader(frontmatter: str, body: str = "") -> dict[str, str]:
             {"evals/one/case.yaml": "schema_version: 2.0\nname: x\n"},
             "case.yaml:1:1: schema_version: needs a newer version than this one, which reads 1.x: 2",
             id="a newer version",
+        ),
+        pytest.param(
+            {"evals/one/prompt.md": "---\nschema_version: 2.0\n---\nHi.\n"},
+            "prompt.md:2:1: schema_version: needs a newer version than this one, which reads 1.x: 2",
+            id="a newer prompt.md",
         ),
         pytest.param({"evals/one/case.yaml": "schema_version: 1\n"}, "case.yaml:1:1: has no name", id="no name"),
         pytest.param(

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_eval_files import EVALS, SKILL, EvalSource, problems, questions_of, read_cases, read_evals, texts, warnings
+from skill_eval_files import (
+    EVALS,
+    SKILL,
+    EvalSource,
+    decided,
+    problems,
+    questions_of,
+    read_cases,
+    read_evals,
+    texts,
+    warnings,
+)
 from skillgym_action.documents.documents import program_document
 from skillgym_action.documents.suite_values import SuiteValue
 from skillgym_action.model.errors import SuiteError
@@ -152,6 +163,15 @@ def test_a_second_prompt_is_named(tmp_path):
     ]
 
 
+def test_messages_that_the_agent_does_not_get_are_named(tmp_path):
+    system, user = {"role": "system", "content": "s"}, {"role": "user", "content": "p"}
+    suite = read_evals(tmp_path, {"evals": [{"messages": [system, user], "expectations": ["a"]}]})
+    assert [case.prompt for case in suite.cases] == ["p"]
+    assert [line.partition(": ")[2] for line in warnings(suite)] == [
+        "evals[0].messages[0]: the message has no effect: the agent gets the prompt alone; add it to the prompt"
+    ]
+
+
 # --- input files ------------------------------------------------------------------------------------
 
 PLACES = [
@@ -274,6 +294,7 @@ LISTS = [
     pytest.param(
         {"skills": [{"name": "pdf", "should_trigger": ["a"], "should_not_trigger": ["b"]}]}, "+a -b", id="2 %"
     ),
+    pytest.param({"skills": [{"name": "pdf", "shouldTrigger": ["a"]}]}, "+a", id="shouldTrigger of a skill"),
     pytest.param(
         [{"query": "a", "expected": "trigger"}, {"query": "b", "expected": "no_trigger"}], "+a -b", id="words"
     ),
@@ -327,6 +348,33 @@ def test_triggers_in_evals_json_need_no_other_question(tmp_path):
     alone, both = suite.cases
     assert (alone.questions, alone.trigger.should_trigger) == (0, True)
     assert (both.questions, both.trigger, len(both.assertions)) == (1, None, 2)
+
+
+@pytest.mark.parametrize(
+    ("keys_of_case", "expected"),
+    [
+        pytest.param({"expected_skill": None}, ["does not load the skill pdf"], id="no skill expected"),
+        pytest.param({"expectSkill": None}, ["does not load the skill pdf"], id="expectSkill"),
+        pytest.param({"skills_expected_to_activate": []}, ["does not load the skill pdf"], id="an empty list"),
+        pytest.param({"skills_expected_to_activate": ["pdf"]}, ["loads the skill pdf"], id="a list"),
+        pytest.param({"should_trigger": None}, [], id="null is no key"),
+    ],
+)
+def test_a_case_may_expect_that_no_skill_loads(tmp_path, keys_of_case, expected):
+    (case,) = read_cases(tmp_path, CASE | keys_of_case).cases
+    assert decided(case) == expected
+
+
+def test_a_query_may_name_the_skill_beside_should_trigger(tmp_path):
+    files = SKILL | {"skills/docx/SKILL.md": "---\nname: docx\n---\n"}
+    marks = [("docx", True), ("pdf", False), ("xlsx", True)]
+    value = [{"query": "a", "skill": skill, "should_trigger": loads} for skill, loads in marks]
+    suite = read_evals(tmp_path, value, files, "evals/trigger-evals.json")
+    found = [(case.trigger.skills, case.trigger.should_trigger) for case in suite.cases]
+    assert found == [(("docx",), True), (("pdf",), False), (("docx", "pdf"), True)]
+    assert [line.partition(": ")[2] for line in warnings(suite)] == [
+        "[2].skill: skill has no effect: the skill xlsx is not installed for this suite: docx, pdf"
+    ]
 
 
 # --- no key without a word --------------------------------------------------------------------------
