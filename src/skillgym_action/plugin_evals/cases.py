@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from skillgym_action.documents.suite_values import UNUSABLE
 from skillgym_action.documents.user_files import kind_of
 from skillgym_action.javascript.values import text_of
 from skillgym_action.limits import (
@@ -51,7 +52,6 @@ _TOP = frozenset(
 )
 _IN_PROMPT = _TOP | (_EXECUTION - {"prompt"})
 _VARIABLE = re.compile(r"EVAL_[A-Z0-9_]*")
-_UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 _VERSION = re.compile(r"1(\.[0-9]+)?")
 
 
@@ -195,8 +195,7 @@ class _Keys:
         value = self.get(key)
         if value is None:
             return None
-        holder = replace(value, value={key: value.value}, key_path=value.key_path[:-1])
-        return holder.number(key, least=1 if whole else 0.001, most=most, whole=whole)
+        return value.as_number(least=1, most=most, whole=True) if whole else value.as_number(above=True, most=most)
 
 
 def _refuse_newer(written: SuiteValue) -> None:
@@ -219,7 +218,7 @@ def _unknown(value: SuiteValue, known: frozenset[str], elsewhere: frozenset[str]
 
 def _id(written: CaseFiles, keys: _Keys) -> str:
     name = keys.text("name") or written.folder.name
-    if len(name) > MAX_CASE_ID_CHARACTERS or _UNUSABLE.search(name):
+    if len(name) > MAX_CASE_ID_CHARACTERS or UNUSABLE.search(name):
         raise keys.first.error(f"the name is longer than {MAX_CASE_ID_CHARACTERS:,} characters, or no text")
     return name.strip()
 
@@ -229,7 +228,7 @@ def _prompt(written: CaseFiles, keys: _Keys) -> str:
     prompt = written.body.strip() or keys.text("prompt") or ""
     if not prompt:
         raise keys.first.error("has no prompt", "write it into prompt.md, or as execution.prompt into case.yaml")
-    if _UNUSABLE.search(prompt):
+    if UNUSABLE.search(prompt):
         raise keys.first.error("the prompt contains a NUL character, or half of a surrogate pair", "remove it")
     return prompt
 
@@ -242,7 +241,7 @@ def _variables(keys: _Keys) -> Iterator[tuple[str, str]]:
             raise member.error("is no variable that a case may set", "begin its name with EVAL_, in upper case")
         if not isinstance(member.value, str):
             raise member.wrong_type("text")
-        if _UNUSABLE.search(member.value):
+        if UNUSABLE.search(member.value):
             raise member.error("contains a NUL character, or half of a surrogate pair", "remove it")
         yield str(name), member.value
 

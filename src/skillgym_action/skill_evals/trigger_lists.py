@@ -86,20 +86,9 @@ def _settings(source: SuiteFile, top: SuiteValue, skills: tuple[str, ...]) -> Tr
     return TriggerSettings(
         skills=skills,
         rounds=source.skills.settings.trigger_rounds,
-        runs=3 if runs is None else int(_number(runs, 1, MAX_TRIGGER_RUNS, whole=True)),
-        threshold=0.5 if threshold is None else _number(threshold, 0, 1),
+        runs=int(runs.as_number(least=1, most=MAX_TRIGGER_RUNS, whole=True)) if runs else 3,
+        threshold=threshold.as_number(above=True, most=1) if threshold else 0.5,
     )
-
-
-def _number(item: SuiteValue, least: float, most: float, *, whole: bool = False) -> float:
-    """A number in that range, above 0. Raises SuiteError."""
-    value = item.value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        fits = value > 0 and least <= value <= most
-        if fits and not (whole and value != int(value)):
-            return float(value)
-    kind = "a whole number" if whole else "a number"
-    raise item.wrong_type(f"{kind} from {least:g} to {most:g}" if least else f"{kind} above 0, at most {most:g}")
 
 
 def _case(case_id: str, query: TriggerQuery, settings: TriggerSettings, loaded: LoadedEvals) -> BenchmarkCase:

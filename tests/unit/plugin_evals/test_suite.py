@@ -178,7 +178,7 @@ def grader(frontmatter: str, body: str = "") -> dict[str, str]:
         pytest.param(prompt("runs: 51"), "prompt.md:2:1: runs: must be a whole number, from 1 to 50", id="runs"),
         pytest.param(prompt("runs: 0"), "prompt.md:2:1: runs: must be a whole number, from 1 to 50", id="no runs"),
         pytest.param(
-            prompt("timeout_seconds: 3601"), "timeout_seconds: must be a number, from 0.001 to 3600", id="time"
+            prompt("timeout_seconds: 3601"), "timeout_seconds: must be a number above 0, at most 3,600", id="time"
         ),
         pytest.param(prompt("max_turn: 5"), "unknown key 'max_turn'; did you mean 'max_turns'?", id="a typing error"),
         pytest.param(prompt("env: {HOME: x}"), "env.HOME: is no variable that a case may set", id="a variable"),

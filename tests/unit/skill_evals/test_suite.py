@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from skill_eval_files import (
     EVALS,
     SKILL,
-    EvalSource,
     decided,
     problems,
     questions_of,
@@ -26,7 +25,6 @@ from skillgym_action.documents.suite_values import SuiteValue
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.skill_evals import keys
-from skillgym_action.skill_evals import suite as skill_evals
 from skillgym_action.skill_evals.cases import SuiteSettings, cases_of
 from skillgym_action.skill_evals.input_files import InputPlaces
 from skillgym_action.skill_evals.suite_names import accepts, rejection
@@ -115,7 +113,11 @@ WRONG = [
     pytest.param({"id": {}}, "id: must be a number or text", id="an id that is a mapping"),
     pytest.param({"id": "x" * 1_001}, "is longer than", id="a long id"),
     pytest.param({"timeout_seconds": "9"}, "timeout_seconds: must be a number above 0", id="a timeout"),
-    pytest.param({"timeout_seconds": True}, "timeout_seconds: must be a number above 0", id="true for a number"),
+    pytest.param(
+        {"timeout_seconds": True},
+        "timeout_seconds: must be a number above 0",
+        id="true for a number",
+    ),
     pytest.param({"max_turns": 1.5}, "max_turns: must be a whole number above 0", id="rounds"),
     pytest.param({"expected_fail": "no"}, "expected_fail: must be true or false", id="a flag"),
     pytest.param({"tags": [{}]}, "tags[0]: must be text", id="tags"),
@@ -425,8 +427,3 @@ def test_an_unknown_key_is_named_once_per_file_with_the_nearest_known_one(tmp_pa
 def test_a_case_key_at_the_top_is_no_silent_default(tmp_path):
     suite = read_cases(tmp_path, CASE, expectations=["b"])
     assert "unknown key 'expectations' of the file: it has no effect" in warnings(suite)[0]
-
-
-def test_the_source_of_these_tests_is_a_suite_file(tmp_path):
-    read_cases(tmp_path, CASE)
-    assert skill_evals.suite(EvalSource(tmp_path, EVALS)).path == EVALS
