@@ -53,7 +53,7 @@ class SkillFiles:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillFrontmatter:
-    """What the SKILL.md of ``folder`` says about the skill; None: it does not."""
+    """Name and description in the SKILL.md of ``folder``; None: it has none."""
 
     folder: Path
     name: str | None

@@ -209,7 +209,7 @@ def _refuse_newer(written: SuiteValue) -> None:
 
 
 def _unknown(value: SuiteValue, known: frozenset[str], elsewhere: frozenset[str] = frozenset()) -> Iterator[Problem]:
-    """A warning for each unknown key, as the original passes over them; with the section that it belongs to."""
+    """A warning for each unknown key, which `claude plugin eval` ignores; with the section that it belongs to."""
     for problem, key in ((value.member(key).problem(f"unknown key {key!r}"), key) for key in value.mapping()):
         if key not in known and not key.startswith("x-"):
             remedy = "write it under execution" if key in elsewhere else did_you_mean(key, known)

@@ -35,7 +35,7 @@ def accepts(path: str, head: str) -> bool:
     return named(path) and (path.lower().endswith(".md") or _PLUGIN_KEY.search(head) is not None)
 
 
-def rejection(path: str, head: str) -> NotASuite | None:  # noqa: ARG001 - the names are common, and mean nothing
+def rejection(path: str, head: str) -> NotASuite | None:  # noqa: ARG001 - the same for all files
     """No file of such a name is a near miss: other programs have files of the same names."""
     return None
 

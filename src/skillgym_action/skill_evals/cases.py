@@ -44,7 +44,7 @@ _EVERYTHING_ADVISORY = "leave out advisory: true, or required: false, of what de
 class SuiteSettings:
     """What a suite defines for all of its cases.
 
-    ``skills``: names of those under test. ``triggers``: how it is judged that one of them loads, or does not.
+    ``skills``: names of those under test. ``triggers``: the rules by which a load of one of them is judged.
     """
 
     workspace: WorkspaceSpec

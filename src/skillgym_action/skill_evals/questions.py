@@ -254,7 +254,7 @@ def _label(members: Members, text: SuiteValue | None = None) -> str | None:
 
 
 def _details(members: Members, text: SuiteValue) -> Iterator[str]:
-    """What else a question says: other texts, operands, and keys that are not known."""
+    """The other texts, operands and unknown keys of a question, as ``key: value``."""
     left_out = {"id", *keys.GRADED, *keys.QUESTION_WITHOUT_EFFECT, "type", "advisory", "required"}
     for key in members.keys:
         for item in members.all((key,)):

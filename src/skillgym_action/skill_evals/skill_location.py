@@ -30,7 +30,7 @@ _REMEDY = "put the suite into the folder evals/ of the skill, or name the skill'
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillLocation:
-    """The skills that are installed for a suite: one, or several if the suite names several, or nothing tells which.
+    """The skills that are installed for a suite: one; several if the suite names several, or if no name chooses one.
 
     ``warnings``: about the names of the skills, with the suite file as their place.
     """
