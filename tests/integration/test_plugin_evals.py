@@ -139,7 +139,7 @@ def test_a_script_that_fails_is_no_failure_of_the_agent(tmp_path):
     assert "no luck" in result["error"]["message"]
 
 
-def test_agents_see_the_skills_and_no_evals_and_are_told_what_they_cannot_do(tmp_path):
+def test_agents_see_the_skills_and_no_evals_and_what_they_cannot_do_is_a_warning(tmp_path):
     files = {
         "evals/one/prompt.md": "---\nallowed_tools: [Read]\n---\nHi.\n",
         "evals/one/graders/hello.md": "---\ntype: regex\ntarget: {source: file, path: seen.txt}\n---\nSKILL\n",
@@ -155,7 +155,7 @@ def test_agents_see_the_skills_and_no_evals_and_are_told_what_they_cannot_do(tmp
     assert "command limits no tools and takes no addition to its system prompt" in ran.err
 
 
-def test_list_tells_how_many_graders_need_a_judge(tmp_path):
+def test_list_shows_how_many_graders_need_a_judge(tmp_path):
     graders = {f"evals/one/graders/{name}.md": "---\ntype: llm\n---\nNice.\n" for name in "abc"}
     listed = skillgym("list", "--json", cwd=plugin(tmp_path, graders))
     (row, *_) = json.loads(listed.out)

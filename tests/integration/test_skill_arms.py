@@ -154,7 +154,7 @@ def test_no_arm_has_the_evals_and_the_arm_without_no_trace_of_the_skill(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("words", "wanted"),
     [
         ("with", [""]),
         ("without", ["without_skill"]),
@@ -162,11 +162,11 @@ def test_no_arm_has_the_evals_and_the_arm_without_no_trace_of_the_skill(tmp_path
         ("old,with,without", ["old_skill", "with_skill", "without_skill"]),
     ],
 )
-def test_chosen_arms(tmp_path, given, wanted):
+def test_chosen_arms(tmp_path, words, wanted):
     on_branch(scene(tmp_path, MADE), {"skills/pdf/SKILL.md": OLD})
-    run(tmp_path, "--arms", given)
+    run(tmp_path, "--arms", words)
     assert arms(tmp_path) == wanted
-    if "with" in given.split(","):
+    if "with" in words.split(","):
         assert {row.get("arm", "with_skill") for row in rows(tmp_path, "results")} == {"with_skill"}
 
 
@@ -265,8 +265,8 @@ def test_cases_and_suites_of_alike_names_have_folders_of_their_own_for_skill_cre
     scene(tmp_path, MADE, MADE | {"id": 1}, **{"others/pdf/SKILL.md": SKILL, "others/pdf/evals/evals.json": others})
     assert run(tmp_path, "--arms", "with", "--report", "skill-creator=report").code == 0
     folder = tmp_path / "report"
-    told = [json.loads(path.read_text(encoding="utf-8")) for path in folder.rglob("eval_metadata.json")]
-    assert sorted(one["eval_id"] for one in told) == ["1", "eval-1", "x"]
+    metadata = [json.loads(path.read_text(encoding="utf-8")) for path in folder.rglob("eval_metadata.json")]
+    assert sorted(one["eval_id"] for one in metadata) == ["1", "eval-1", "x"]
     assert len(list(folder.rglob("benchmark.json"))) == 2
 
 

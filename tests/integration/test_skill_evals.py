@@ -1,4 +1,4 @@
-"""Whole runs of ``evals.json``: what is asked, what is judged without a judge, what is refused and told."""
+"""Whole runs of ``evals.json``: questions to the judge, assertions without it, refused cases, messages."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from skill_eval_runs import SUITE, asked, evals, run_evals, says, skill_reposito
 
 @dataclass(frozen=True)
 class Row:
-    """A suite, what the judge says (None: there is no judge), and what comes of it.
+    """A suite, the replies of the judge (None: there is no judge), and the expected results.
 
-    ``status``: of each execution. ``outcomes``: of the first one with a session, as (name, passed). ``told``: what is
-    in the output. ``calls``: of the judge; ``questions``: texts that it was asked. ``sessions``: that were started.
+    ``status``: of each execution. ``outcomes``: of the first one with a session, as (name, passed). ``shown``: parts
+    of the output. ``calls``: of the judge; ``questions``: texts that it was asked. ``sessions``: that were started.
     """
 
     suite: str
     status: list[str]
     judge: list[str] | None = None
     outcomes: list[tuple[str, bool | None]] | None = None
-    told: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
     calls: int | None = None
     questions: list[str] = field(default_factory=list)
     sessions: int | None = None
@@ -41,10 +41,10 @@ ROWS = {
         TWO, ["passed"], ["yes yes"], [("It says 3", True), ("It is done", True)], calls=1, sessions=1
     ),
     "an expectation that does not hold": Row(
-        TWO, ["failed"], ["yes no"], [("It says 3", True), ("It is done", False)], told=["It is done"]
+        TWO, ["failed"], ["yes no"], [("It says 3", True), ("It is done", False)], shown=["It is done"]
     ),
     "expectations without a judge": Row(
-        TWO, ["errored"], None, told=["2 questions need a judge: set run.judge"], sessions=0, outcomes=[]
+        TWO, ["errored"], None, shown=["2 questions need a judge: set run.judge"], sessions=0, outcomes=[]
     ),
     "assertions with ids": Row(
         evals({"assertions": [{"id": "a1", "text": "It says 3"}, {"id": "a2", "text": "It is done"}]}),
@@ -68,7 +68,11 @@ ROWS = {
         evals({"expected_output": "The number of pages"}), ["passed"], ["yes"], [("The number of pages", True)]
     ),
     "nothing to decide": Row(
-        evals({"id": "a"}), ["errored"], ["yes"], told=[f"{SUITE}:1:", "nothing says when the case is passed"], calls=0
+        evals({"id": "a"}),
+        ["errored"],
+        ["yes"],
+        shown=[f"{SUITE}:1:", "nothing says when the case is passed"],
+        calls=0,
     ),
     "an assertion that needs no judge": Row(
         evals({"assertions": [DECIDED]}), ["passed"], None, [("names pages", True)], sessions=1
@@ -77,7 +81,7 @@ ROWS = {
         evals({"assertions": [{"type": "boolean", "text": "It says 3"}]}), ["passed"], ["yes"], [("It says 3", True)]
     ),
     "a type without its operand": Row(
-        evals({"assertions": [{"type": "contains"}]}), ["errored"], None, told=["lacks value"]
+        evals({"assertions": [{"type": "contains"}]}), ["errored"], None, shown=["lacks value"]
     ),
     "an assertion that does not hold and a question without a judge": Row(
         evals({"assertions": [DECIDED | {"value": "chapters"}, "It is done"]}),
@@ -90,7 +94,7 @@ ROWS = {
         evals({"expectatoins": ["x"], "expected_output": "y"}),
         ["passed"],
         ["yes"],
-        told=["unknown key 'expectatoins' of a case", "did you mean 'expectations'?"],
+        shown=["unknown key 'expectatoins' of a case", "did you mean 'expectations'?"],
     ),
     "must_not_have": Row(
         evals({"must_not_have": ["a table"]}),
@@ -106,7 +110,7 @@ ROWS = {
         evals({"assertions": [DECIDED]}, {"id": 1, "assertions": [DECIDED]}, {"id": 1, "assertions": [DECIDED]}),
         ["errored", "passed", "passed"],
         None,
-        told=["the id '1' is already that of the case at"],
+        shown=["the id '1' is already that of the case at"],
     ),
     "an input file": Row(
         evals({"files": ["evals/files/a.csv"], "assertions": [{"type": "file_exists", "path": "evals/files/a.csv"}]}),
@@ -115,7 +119,11 @@ ROWS = {
         files={"skills/pdf/evals/files/a.csv": "a,b"},
     ),
     "an input file outside of the workspace": Row(
-        evals({"files": ["../../x"], "expected_output": "y"}), ["errored"], ["yes"], told=["leads out of"], sessions=0
+        evals({"files": ["../../x"], "expected_output": "y"}),
+        ["errored"],
+        ["yes"],
+        shown=["leads out of"],
+        sessions=0,
     ),
     "results are no suites": Row(
         TWO,
@@ -142,14 +150,18 @@ ROWS = {
         ["yes no"],
         [("It says 3", True), ("It is kind (advisory)", False)],
     ),
-    "advisory, and nobody can tell": Row(
+    "advisory, and left out": Row(
         evals({"assertions": ["It says 3", {"text": "It is kind", "required": False}]}),
         ["passed"],
         ["yes left-out"],
         [("It says 3", True), ("It is kind (advisory)", None)],
     ),
     "all of it is advisory": Row(
-        evals({"assertions": [{"text": "a", "advisory": True}]}), ["errored"], ["yes"], told=["are advisory"], calls=0
+        evals({"assertions": [{"text": "a", "advisory": True}]}),
+        ["errored"],
+        ["yes"],
+        shown=["are advisory"],
+        calls=0,
     ),
     "a share": Row(evals({"expectations": ["a", "b", "c"]}, threshold=0.6), ["passed"], ["yes no yes"]),
     "less than the share": Row(evals({"expectations": ["a", "b", "c"]}, threshold=0.6), ["failed"], ["yes no no"]),
@@ -160,7 +172,7 @@ ROWS = {
         evals({"expectations": ["a", "b", "c"]}, threshold=0.6), ["failed"], ["no no left-out"]
     ),
     "conversations": Row(
-        evals({"turns": ["a", "b"], "expected_output": "y"}), ["errored"], ["yes"], told=["conversations"], calls=0
+        evals({"turns": ["a", "b"], "expected_output": "y"}), ["errored"], ["yes"], shown=["conversations"], calls=0
     ),
     "many questions": Row(
         evals({"expectations": [f"number {number}" for number in range(21)]}),
@@ -190,7 +202,7 @@ def test_verdicts(tmp_path, row):
     begun = next((one for one in found if one["attempts"]), found[0])
     if row.outcomes is not None:
         assert [(one["assertion"], one["passed"]) for one in begun["outcomes"]] == row.outcomes
-    for text in row.told:
+    for text in row.shown:
         assert text in ran.out + ran.err
     if row.calls is not None:
         assert len(server.requests) == row.calls
@@ -320,7 +332,7 @@ def test_check_warns_of_questions_without_a_judge_and_names_the_skill(tmp_path):
     assert "2 questions need a judge: set run.judge; 1 case will not be run without it" in ran.err
 
 
-def test_list_tells_the_skill_and_how_many_questions_need_a_judge(tmp_path):
+def test_list_shows_the_skill_and_how_many_questions_need_a_judge(tmp_path):
     suite = evals({"id": "a", "name": "pages", "expectations": ["a", "b"], "assertions": [DECIDED]})
     folder = skill_repository(tmp_path, suite, judge=False)
     shown = skillgym("list", "--arms", "with", cwd=folder, COLUMNS="200").out

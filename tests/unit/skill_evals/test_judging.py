@@ -1,4 +1,4 @@
-"""Questions about a session that are asked together: what is asked, and what the judge's answers come to."""
+"""Questions about a session that are asked together: the prompts, and the outcomes of the judge's answers."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_yes_without_evidence_is_asked_again_once(tmp_path, second, passed, ev
     assert "[q2]" not in prompts[1]
 
 
-def test_without_a_judge_each_question_tells_how_many_need_one(tmp_path):
+def test_without_a_judge_each_outcome_says_how_many_questions_need_one(tmp_path):
     context = FakeContext(report=session("done"), files=context_of(tmp_path, {}).files)
     three = (question("a"), question("b"), question("c", advisory=True))
     outcomes = JudgedQuestions(questions=three).judge(context)
@@ -216,7 +216,7 @@ CUT = [
 
 
 @pytest.mark.parametrize(("given", "what"), CUT)
-def test_what_was_cut_and_would_have_told_makes_nobody_tell(tmp_path, given, what):
+def test_a_question_whose_material_was_cut_is_undecided(tmp_path, given, what):
     undecided = {"id": "q1", "passed": None}
     ((outcome,), _) = asked(tmp_path, answered(undecided), **given)
     assert outcome.passed is None

@@ -133,12 +133,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("keys", "said"), WRONG)
-def test_what_cannot_be_decided_is_refused(tmp_path, keys, said):
+@pytest.mark.parametrize(("keys", "message"), WRONG)
+def test_what_cannot_be_decided_is_refused(tmp_path, keys, message):
     suite = read_cases(tmp_path, keys, {"expectations": ["fine"]})
     assert [case.id for case in suite.cases] == ["eval-2"]
     (problem,) = problems(suite)
-    assert said in problem
+    assert message in problem
     assert problem.startswith("skills/pdf/evals/evals.json:1:")
 
 

@@ -1,4 +1,4 @@
-"""``evals.json`` in the shapes that its authors give it: which files are read, as what, and what is told."""
+"""``evals.json`` in the shapes that its authors give it: which files are suites, their cases, and messages."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_shapes_of_public_files_are_read_without_a_word(tmp_path, value, ids):
 
 
 def test_a_case_has_its_settings(tmp_path):
-    given = {
+    keys_of_case = {
         "id": 7,
         "eval_name": "count",
         "tags": ["a", "b"],
@@ -86,7 +86,7 @@ def test_a_case_has_its_settings(tmp_path):
         "difficulty": "easy",
         "expectations": ["a", "b"],
     }
-    suite = read_cases(tmp_path, given, pass_threshold=0.5)
+    suite = read_cases(tmp_path, keys_of_case, pass_threshold=0.5)
     (case,) = suite.cases
     assert warnings(suite) == []
     assert (case.id, case.title, case.tags) == ("7", "count", ("a", "b", "category:basic", "split:train"))
@@ -125,12 +125,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("given", "said"), WRONG)
-def test_a_case_that_cannot_be_used_is_refused_and_the_others_run(tmp_path, given, said):
-    suite = read_cases(tmp_path, CASE | given, CASE)
+@pytest.mark.parametrize(("keys_of_case", "message"), WRONG)
+def test_a_case_that_cannot_be_used_is_refused_and_the_others_run(tmp_path, keys_of_case, message):
+    suite = read_cases(tmp_path, CASE | keys_of_case, CASE)
     (problem,) = problems(suite)
     assert problem.startswith("skills/pdf/evals/evals.json:1:")
-    assert said in problem
+    assert message in problem
     assert [case.id for case in suite.cases] == ["eval-2"]
 
 
@@ -145,11 +145,11 @@ UNUSABLE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), UNUSABLE)
-def test_a_file_that_cannot_be_used_says_why(tmp_path, text, said):
+@pytest.mark.parametrize(("text", "message"), UNUSABLE)
+def test_a_file_that_cannot_be_used_says_why(tmp_path, text, message):
     with pytest.raises(SuiteError) as raised:
         read_evals(tmp_path, text)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_suite_without_cases_is_errored(tmp_path):
@@ -228,13 +228,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("file", "said"), REFUSED)
-def test_input_files_that_are_not_copied(tmp_path, file, said):
+@pytest.mark.parametrize(("file", "message"), REFUSED)
+def test_input_files_that_are_not_copied(tmp_path, file, message):
     (tmp_path / "skills/pdf").mkdir(parents=True)
     (tmp_path / "skills/pdf/link").symlink_to("SKILL.md")
     suite = read_evals(tmp_path, {"evals": [CASE | {"files": [file]}]})
     (problem,) = problems(suite)
-    assert said in problem
+    assert message in problem
 
 
 # --- names ------------------------------------------------------------------------------------------
@@ -396,7 +396,7 @@ SETTINGS = SuiteSettings(
 )
 
 
-def told_about(case: dict[str, object], key: str) -> bool:
+def is_reported(case: dict[str, object], key: str) -> bool:
     document = program_document({"evals": [case]}, path="evals.json")
     loaded = cases_of(SuiteValue(source=document, value=document.value).member("evals"), SETTINGS)
     return any(f"unknown key {key!r}" in problem.message for problem in loaded.warnings.problems)
@@ -406,14 +406,14 @@ def told_about(case: dict[str, object], key: str) -> bool:
 def test_no_key_of_a_case_is_dropped_without_a_word(key, value):
     name = keys.canonical(key)
     known = name in keys.CASE_KEYS or name.startswith("expected_") or key.startswith(("$", "x-", "_"))
-    assert told_about(CASE | {key: value}, key) is not known
+    assert is_reported(CASE | {key: value}, key) is not known
 
 
 @given(key=NAMES, value=VALUES)
 def test_no_key_of_a_question_is_dropped_without_a_word(key, value):
     name = keys.canonical(key)
     known = name in keys.QUESTION_KEYS or key.startswith(("$", "x-", "_"))
-    assert told_about({"prompt": "p", "expectations": [{"text": "a"} | {key: value}]}, key) is not known
+    assert is_reported({"prompt": "p", "expectations": [{"text": "a"} | {key: value}]}, key) is not known
 
 
 def test_an_unknown_key_is_named_once_per_file_with_the_nearest_known_one(tmp_path):
