@@ -26,7 +26,7 @@ def only(root):
 @pytest.mark.parametrize(
     ("threshold", "status", "code"),
     [
-        pytest.param(("--threshold", "0.7"), "passed", 0, id="row 26"),
+        pytest.param(("--threshold", "0.7"), "passed", 0, id="a threshold below the share"),
         pytest.param((), "failed", 1, id="without a threshold all have to hold"),
     ],
 )
@@ -36,7 +36,7 @@ def test_the_score_is_the_weighted_share_of_graders_that_hold(tmp_path, threshol
     assert (ran.code, result["status"], result["score"]) == (code, status, 0.75)
 
 
-def test_row_27_an_indicator_is_shown_and_not_scored_where_there_are_two_arms(tmp_path):
+def test_an_indicator_is_shown_and_not_scored_where_there_are_two_arms(tmp_path):
     ran = run_plugin(plugin(tmp_path, SKILL_USED), *ONE_RUN)
     result = only(tmp_path)
     assert (ran.code, result["status"], result["score"], result["arm"]) == (0, "passed", 1.0, "with_skill")
@@ -63,7 +63,7 @@ def test_an_indicator_is_scored_where_it_has_to_be(tmp_path, files, score):
     assert only(tmp_path)["score"] == score
 
 
-def test_row_28_what_cannot_be_used_is_errored_and_its_siblings_run(tmp_path):
+def test_what_cannot_be_used_is_errored_and_its_siblings_run(tmp_path):
     files = {
         "evals/key/prompt.md": "---\nnonsense: 1\n---\nHi.",
         "evals/none/prompt.md": "Hi.",
@@ -139,7 +139,7 @@ def test_a_script_that_fails_is_no_failure_of_the_agent(tmp_path):
     assert "no luck" in result["error"]["message"]
 
 
-def test_agents_see_the_skills_and_no_evals_and_are_told_what_they_cannot_do(tmp_path):
+def test_agents_see_the_skills_and_no_evals_and_what_they_cannot_do_is_a_warning(tmp_path):
     files = {
         "evals/one/prompt.md": "---\nallowed_tools: [Read]\n---\nHi.\n",
         "evals/one/graders/hello.md": "---\ntype: regex\ntarget: {source: file, path: seen.txt}\n---\nSKILL\n",
@@ -155,7 +155,7 @@ def test_agents_see_the_skills_and_no_evals_and_are_told_what_they_cannot_do(tmp
     assert "command limits no tools and takes no addition to its system prompt" in ran.err
 
 
-def test_list_tells_how_many_graders_need_a_judge(tmp_path):
+def test_list_shows_how_many_graders_need_a_judge(tmp_path):
     graders = {f"evals/one/graders/{name}.md": "---\ntype: llm\n---\nNice.\n" for name in "abc"}
     listed = skillgym("list", "--json", cwd=plugin(tmp_path, graders))
     (row, *_) = json.loads(listed.out)

@@ -57,7 +57,7 @@ def seen(folder: Path, row: dict[str, Any], name: str = "seen.txt") -> list[str]
     return (folder / "out" / row["artifactDir"] / "changes" / name).read_text(encoding="utf-8").splitlines()
 
 
-def test_row_20_the_skill_helps(tmp_path):
+def test_the_arm_with_the_skill_decides_and_the_uplift_is_shown(tmp_path):
     skill_repository(tmp_path, evals({"expectations": ["It says 3"]}))
     with ScriptedServer(says("yes"), says("no")) as server:
         ran = run_evals(tmp_path, server, "run", "--output", "out")
@@ -70,7 +70,7 @@ def test_row_20_the_skill_helps(tmp_path):
     assert not [text for text in asked(server) if "with_skill" in text or "without_skill" in text]
 
 
-def test_row_21_the_skill_does_not_help(tmp_path):
+def test_a_failure_with_the_skill_is_red_whatever_the_other_arm_does(tmp_path):
     skill_repository(tmp_path, evals({"expectations": ["It says 3"]}))
     with ScriptedServer(says("no"), says("yes")) as server:
         ran = run_evals(tmp_path, server, "run", "--output", "out")
@@ -78,7 +78,7 @@ def test_row_21_the_skill_does_not_help(tmp_path):
     assert (uplift(tmp_path)["points"], uplift(tmp_path)["verdict"]) == (-100.0, "too-few-cases")
 
 
-def test_row_21_hurts_only_with_an_interval_below_0(tmp_path):
+def test_hurts_only_with_an_interval_below_0(tmp_path):
     scene(tmp_path, agent=AGENT.replace("[ -s skill.txt ] &&", "[ -s skill.txt ] ||"))
     assert run(tmp_path).code == 1
     assert (uplift(tmp_path)["points"], uplift(tmp_path)["verdict"]) == (-50.0, "hurts")
@@ -94,7 +94,7 @@ def test_row_21_hurts_only_with_an_interval_below_0(tmp_path):
         pytest.param({"skills/pdf/scripts/run.sh": "echo"}, "old_skill", id="another script"),
     ],
 )
-def test_row_22_the_version_at_the_base(tmp_path, at_base, other):
+def test_the_other_arm_is_the_version_at_the_base_if_it_differs(tmp_path, at_base, other):
     on_branch(scene(tmp_path, MADE), at_base)
     ran = run(tmp_path)
     assert ran.code == 0, ran.err
@@ -121,7 +121,7 @@ def on_branch(root: Path, at_base: dict[str, str | None]) -> None:
             git_in(root, "checkout", "--quiet", "-b", "change")
 
 
-def test_row_32_a_prompt_that_calls_the_skill_runs_with_it_only(tmp_path):
+def test_a_prompt_that_calls_the_skill_runs_with_it_only(tmp_path):
     scene(tmp_path, MADE | {"prompt": "/pdf now"}, MADE)
     ran = run(tmp_path)
     assert ran.code == 0, ran.err
@@ -135,7 +135,7 @@ def test_row_32_a_prompt_that_calls_the_skill_runs_with_it_only(tmp_path):
 
 
 @pytest.mark.parametrize("workspace", ["empty", "repository"])
-def test_row_33_the_arm_without_has_no_trace_of_the_skill(tmp_path, workspace):
+def test_no_arm_has_the_evals_and_the_arm_without_no_trace_of_the_skill(tmp_path, workspace):
     document = json.loads(config(runner(AGENT, output="events"))) | {"skills": {"workspace": workspace}}
     files = {"skillgym.config.yaml": json.dumps(document), "other.txt": "x"}
     scene(tmp_path, MADE, **files)
@@ -154,7 +154,7 @@ def test_row_33_the_arm_without_has_no_trace_of_the_skill(tmp_path, workspace):
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("words", "wanted"),
     [
         ("with", [""]),
         ("without", ["without_skill"]),
@@ -162,11 +162,11 @@ def test_row_33_the_arm_without_has_no_trace_of_the_skill(tmp_path, workspace):
         ("old,with,without", ["old_skill", "with_skill", "without_skill"]),
     ],
 )
-def test_chosen_arms(tmp_path, given, wanted):
+def test_chosen_arms(tmp_path, words, wanted):
     on_branch(scene(tmp_path, MADE), {"skills/pdf/SKILL.md": OLD})
-    run(tmp_path, "--arms", given)
+    run(tmp_path, "--arms", words)
     assert arms(tmp_path) == wanted
-    if "with" in given.split(","):
+    if "with" in words.split(","):
         assert {row.get("arm", "with_skill") for row in rows(tmp_path, "results")} == {"with_skill"}
 
 
@@ -265,8 +265,8 @@ def test_cases_and_suites_of_alike_names_have_folders_of_their_own_for_skill_cre
     scene(tmp_path, MADE, MADE | {"id": 1}, **{"others/pdf/SKILL.md": SKILL, "others/pdf/evals/evals.json": others})
     assert run(tmp_path, "--arms", "with", "--report", "skill-creator=report").code == 0
     folder = tmp_path / "report"
-    told = [json.loads(path.read_text(encoding="utf-8")) for path in folder.rglob("eval_metadata.json")]
-    assert sorted(one["eval_id"] for one in told) == ["1", "eval-1", "x"]
+    metadata = [json.loads(path.read_text(encoding="utf-8")) for path in folder.rglob("eval_metadata.json")]
+    assert sorted(one["eval_id"] for one in metadata) == ["1", "eval-1", "x"]
     assert len(list(folder.rglob("benchmark.json"))) == 2
 
 

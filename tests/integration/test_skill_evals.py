@@ -1,4 +1,4 @@
-"""Whole runs of ``evals.json``: what is asked, what is judged without a judge, what is refused and told."""
+"""Whole runs of ``evals.json``: questions to the judge, assertions without it, refused cases, messages."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 
 from judged_runs import results
-from scratch import skillgym
+from scratch import config, repository, skillgym
 from scripted_http import ScriptedServer
 from skill_eval_runs import SUITE, asked, evals, run_evals, says, skill_repository
 
 
 @dataclass(frozen=True)
 class Row:
-    """A suite, what the judge says (None: there is no judge), and what comes of it.
+    """A suite, the replies of the judge (None: there is no judge), and the expected results.
 
-    ``status``: of each execution. ``outcomes``: of the first one with a session, as (name, passed). ``told``: what is
-    in the output. ``calls``: of the judge; ``questions``: texts that it was asked. ``sessions``: that were started.
+    ``status``: of each execution. ``outcomes``: of the first one with a session, as (name, passed). ``shown``: parts
+    of the output. ``calls``: of the judge; ``questions``: texts that it was asked. ``sessions``: that were started.
     """
 
     suite: str
     status: list[str]
     judge: list[str] | None = None
     outcomes: list[tuple[str, bool | None]] | None = None
-    told: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
     calls: int | None = None
     questions: list[str] = field(default_factory=list)
     sessions: int | None = None
@@ -37,83 +37,95 @@ class Row:
 TWO = evals({"expectations": ["It says 3", "It is done"]})
 DECIDED = {"type": "contains", "value": "pages", "description": "names pages"}
 ROWS = {
-    "1 expectations": Row(
+    "expectations that hold": Row(
         TWO, ["passed"], ["yes yes"], [("It says 3", True), ("It is done", True)], calls=1, sessions=1
     ),
-    "2 one does not hold": Row(
-        TWO, ["failed"], ["yes no"], [("It says 3", True), ("It is done", False)], told=["It is done"]
+    "an expectation that does not hold": Row(
+        TWO, ["failed"], ["yes no"], [("It says 3", True), ("It is done", False)], shown=["It is done"]
     ),
-    "3 no judge": Row(
-        TWO, ["errored"], None, told=["2 questions need a judge: set run.judge"], sessions=0, outcomes=[]
+    "expectations without a judge": Row(
+        TWO, ["errored"], None, shown=["2 questions need a judge: set run.judge"], sessions=0, outcomes=[]
     ),
-    "4 assertions with ids": Row(
+    "assertions with ids": Row(
         evals({"assertions": [{"id": "a1", "text": "It says 3"}, {"id": "a2", "text": "It is done"}]}),
         ["passed"],
         ["yes yes"],
         [("a1: It says 3", True), ("a2: It is done", True)],
     ),
-    "5 other texts": Row(
+    "texts under description and check": Row(
         evals({"assertions": [{"name": "n", "description": "It says 3"}, {"name": "m", "check": "It is done"}]}),
         ["passed"],
         ["yes yes"],
         [("n: It says 3", True), ("m: It is done", True)],
     ),
-    "6 both keys": Row(
+    "expectations and assertions with an equal text": Row(
         evals({"expectations": ["It says 3", "It is done"], "assertions": ["It is  done", "It is kind"]}),
         ["passed"],
         ["yes yes yes"],
         [("It says 3", True), ("It is done", True), ("It is kind", True)],
     ),
-    "7 expected output alone": Row(
+    "expected output alone": Row(
         evals({"expected_output": "The number of pages"}), ["passed"], ["yes"], [("The number of pages", True)]
     ),
-    "8 nothing": Row(
-        evals({"id": "a"}), ["errored"], ["yes"], told=[f"{SUITE}:1:", "nothing says when the case is passed"], calls=0
+    "nothing to decide": Row(
+        evals({"id": "a"}),
+        ["errored"],
+        ["yes"],
+        shown=[f"{SUITE}:1:", "nothing says when the case is passed"],
+        calls=0,
     ),
-    "9 deterministic": Row(evals({"assertions": [DECIDED]}), ["passed"], None, [("names pages", True)], sessions=1),
-    "10 a type that is none": Row(
+    "an assertion that needs no judge": Row(
+        evals({"assertions": [DECIDED]}), ["passed"], None, [("names pages", True)], sessions=1
+    ),
+    "an unknown type with a text": Row(
         evals({"assertions": [{"type": "boolean", "text": "It says 3"}]}), ["passed"], ["yes"], [("It says 3", True)]
     ),
-    "11 no operand": Row(evals({"assertions": [{"type": "contains"}]}), ["errored"], None, told=["lacks value"]),
-    "12 a definite no, no judge": Row(
+    "a type without its operand": Row(
+        evals({"assertions": [{"type": "contains"}]}), ["errored"], None, shown=["lacks value"]
+    ),
+    "an assertion that does not hold and a question without a judge": Row(
         evals({"assertions": [DECIDED | {"value": "chapters"}, "It is done"]}),
         ["failed"],
         None,
         [("names pages", False), ("It is done", None)],
         sessions=1,
     ),
-    "13 a misspelt key": Row(
+    "a misspelt key": Row(
         evals({"expectatoins": ["x"], "expected_output": "y"}),
         ["passed"],
         ["yes"],
-        told=["unknown key 'expectatoins' of a case", "did you mean 'expectations'?"],
+        shown=["unknown key 'expectatoins' of a case", "did you mean 'expectations'?"],
     ),
-    "14 negated": Row(
+    "must_not_have": Row(
         evals({"must_not_have": ["a table"]}),
         ["passed"],
         ["yes"],
         [("the result does not: a table", True)],
         questions=["the result does not: a table"],
     ),
-    "15 a list": Row('[{"prompt": "p", "expectations": ["It says 3"]}]', ["passed"], ["yes"]),
-    "15 test_cases": Row('{"test_cases": [{"prompt": "p", "expectations": ["It says 3"]}]}', ["passed"], ["yes"]),
-    "15 cases": Row('{"cases": [{"prompt": "p", "expectations": ["It says 3"]}]}', ["passed"], ["yes"]),
-    "16 ids": Row(
+    "a list of cases": Row('[{"prompt": "p", "expectations": ["It says 3"]}]', ["passed"], ["yes"]),
+    "test_cases": Row('{"test_cases": [{"prompt": "p", "expectations": ["It says 3"]}]}', ["passed"], ["yes"]),
+    "cases": Row('{"cases": [{"prompt": "p", "expectations": ["It says 3"]}]}', ["passed"], ["yes"]),
+    "no id and a repeated id": Row(
         evals({"assertions": [DECIDED]}, {"id": 1, "assertions": [DECIDED]}, {"id": 1, "assertions": [DECIDED]}),
         ["errored", "passed", "passed"],
         None,
-        told=["the id '1' is already that of the case at"],
+        shown=["the id '1' is already that of the case at"],
     ),
-    "17 input files": Row(
+    "an input file": Row(
         evals({"files": ["evals/files/a.csv"], "assertions": [{"type": "file_exists", "path": "evals/files/a.csv"}]}),
         ["passed"],
         None,
         files={"skills/pdf/evals/files/a.csv": "a,b"},
     ),
-    "18 a file elsewhere": Row(
-        evals({"files": ["../../x"], "expected_output": "y"}), ["errored"], ["yes"], told=["leads out of"], sessions=0
+    "an input file outside of the workspace": Row(
+        evals({"files": ["../../x"], "expected_output": "y"}),
+        ["errored"],
+        ["yes"],
+        shown=["leads out of"],
+        sessions=0,
     ),
-    "29 results are no suites": Row(
+    "results are no suites": Row(
         TWO,
         ["passed"],
         ["yes yes"],
@@ -123,7 +135,7 @@ ROWS = {
             "x-workspace/evals.json": TWO,
         },
     ),
-    "30 no evidence, twice": Row(
+    "no evidence, twice": Row(
         TWO, ["failed"], ["yes bare", "-2 bare"], [("It says 3", True), ("It is done", False)], calls=2
     ),
     "no evidence at first": Row(
@@ -138,14 +150,18 @@ ROWS = {
         ["yes no"],
         [("It says 3", True), ("It is kind (advisory)", False)],
     ),
-    "advisory, and nobody can tell": Row(
+    "advisory, and left out": Row(
         evals({"assertions": ["It says 3", {"text": "It is kind", "required": False}]}),
         ["passed"],
         ["yes left-out"],
         [("It says 3", True), ("It is kind (advisory)", None)],
     ),
     "all of it is advisory": Row(
-        evals({"assertions": [{"text": "a", "advisory": True}]}), ["errored"], ["yes"], told=["are advisory"], calls=0
+        evals({"assertions": [{"text": "a", "advisory": True}]}),
+        ["errored"],
+        ["yes"],
+        shown=["are advisory"],
+        calls=0,
     ),
     "a share": Row(evals({"expectations": ["a", "b", "c"]}, threshold=0.6), ["passed"], ["yes no yes"]),
     "less than the share": Row(evals({"expectations": ["a", "b", "c"]}, threshold=0.6), ["failed"], ["yes no no"]),
@@ -156,7 +172,7 @@ ROWS = {
         evals({"expectations": ["a", "b", "c"]}, threshold=0.6), ["failed"], ["no no left-out"]
     ),
     "conversations": Row(
-        evals({"turns": ["a", "b"], "expected_output": "y"}), ["errored"], ["yes"], told=["conversations"], calls=0
+        evals({"turns": ["a", "b"], "expected_output": "y"}), ["errored"], ["yes"], shown=["conversations"], calls=0
     ),
     "many questions": Row(
         evals({"expectations": [f"number {number}" for number in range(21)]}),
@@ -177,7 +193,7 @@ def replies(judge: list[str]) -> list[Any]:
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_acceptance(tmp_path, row):
+def test_verdicts(tmp_path, row):
     folder = skill_repository(tmp_path, row.suite, judge=row.judge is not None, **row.files)
     with ScriptedServer(*replies(row.judge or [])) as server:
         ran = run_evals(folder, server)
@@ -186,7 +202,7 @@ def test_acceptance(tmp_path, row):
     begun = next((one for one in found if one["attempts"]), found[0])
     if row.outcomes is not None:
         assert [(one["assertion"], one["passed"]) for one in begun["outcomes"]] == row.outcomes
-    for text in row.told:
+    for text in row.shown:
         assert text in ran.out + ran.err
     if row.calls is not None:
         assert len(server.requests) == row.calls
@@ -264,6 +280,50 @@ def test_the_workspace_has_the_input_files_and_the_prompt_names_them(tmp_path):
     assert result["prompt"] == "Count the pages\n\nInput files: data, new.txt"
 
 
+def test_a_case_that_nothing_decides_is_errored_at_its_line(tmp_path):
+    suite = (
+        '{"evals": [\n  {"id": "a", "prompt": "p", "expectations": ["It says 3"]},\n  {"id": "b", "prompt": "p"}\n]}'
+    )
+    folder = skill_repository(tmp_path, suite)
+    with ScriptedServer(says("yes")) as server:
+        ran = run_evals(folder, server)
+    found = {one["caseId"]: one for one in results(tmp_path)}
+    assert {name: one["status"] for name, one in found.items()} == {"a": "passed", "b": "errored"}
+    assert found["b"]["failureClass"]["id"] == "suite-invalid"
+    assert f"{SUITE}:3:3: evals[1]: nothing says when the case is passed" in ran.err
+
+
+def test_a_case_without_an_id_is_called_by_its_position_and_a_repeated_id_costs_the_second_case(tmp_path):
+    cases = [{"assertions": [DECIDED]}, {"id": 1, "assertions": [DECIDED]}, {"id": 1, "expectations": ["a"]}]
+    folder = skill_repository(tmp_path, evals(*cases), judge=False)
+    with ScriptedServer() as server:
+        run_evals(folder, server)
+    found = [(one["caseId"], one["status"], len(one["attempts"])) for one in results(tmp_path)]
+    assert sorted(found) == [("1", "errored", 0), ("1", "passed", 1), ("eval-1", "passed", 1)]
+
+
+@pytest.mark.parametrize(("agent", "folder"), [("claude-code", ".claude/skills/b"), ("codex", ".agents/skills/b")])
+def test_the_skill_is_where_the_agent_looks_under_the_name_of_its_frontmatter_without_its_evals(
+    tmp_path, agent, folder
+):
+    """The agent is a program that lists its workspace in place of the CLI."""
+    program = tmp_path / "agent"
+    program.write_text(f"#!/bin/sh\nfind . -type f -not -path './.git/*' | sort >> {tmp_path}/listing\n")
+    program.chmod(0o755)
+    files = {
+        "bench/core.json": None,
+        "a/SKILL.md": "---\nname: b\ndescription: Does b.\n---\n",
+        "a/scripts/run.sh": "echo b\n",
+        "a/evals/answers.md": "3\n",
+        "a/evals/evals.json": evals({"assertions": [DECIDED]}, skill_name="b"),
+        "skillgym.config.yaml": config({"agent": {"type": agent, "command": str(program)}}),
+    }
+    root = repository(tmp_path / "r", files, git=True)  # type: ignore[arg-type]
+    skillgym("run", "--output", "out", "--arms", "with", cwd=root)
+    listed = (tmp_path / "listing").read_text().split()
+    assert sorted(set(listed)) == [f"./{folder}/SKILL.md", f"./{folder}/scripts/run.sh"]
+
+
 def test_check_warns_of_questions_without_a_judge_and_names_the_skill(tmp_path):
     folder = skill_repository(tmp_path, evals({"expectations": ["a"]}, {"assertions": [DECIDED, "b"]}), judge=False)
     ran = skillgym("check", cwd=folder)
@@ -272,7 +332,7 @@ def test_check_warns_of_questions_without_a_judge_and_names_the_skill(tmp_path):
     assert "2 questions need a judge: set run.judge; 1 case will not be run without it" in ran.err
 
 
-def test_list_tells_the_skill_and_how_many_questions_need_a_judge(tmp_path):
+def test_list_shows_the_skill_and_how_many_questions_need_a_judge(tmp_path):
     suite = evals({"id": "a", "name": "pages", "expectations": ["a", "b"], "assertions": [DECIDED]})
     folder = skill_repository(tmp_path, suite, judge=False)
     shown = skillgym("list", "--arms", "with", cwd=folder, COLUMNS="200").out

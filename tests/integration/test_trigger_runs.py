@@ -1,4 +1,4 @@
-"""Whole runs of trigger queries: loads, runs that end once they decide, what cannot be told, and what agents see."""
+"""Whole runs of trigger queries: loads, runs that end once they decide, unknown loads, and what agents see."""
 
 from __future__ import annotations
 
@@ -81,6 +81,29 @@ def test_two_runs_without_a_load_decide_too(tmp_path):
     assert [counted(result) for result in found] == [("failed", 0, 2, 2), ("passed", 0, 2, 2)]
 
 
+@pytest.mark.parametrize(
+    ("value", "statuses"),
+    [
+        pytest.param(
+            {"should_trigger": ["do b"], "should_not_trigger": ["do c", {"query": "do d"}]},
+            ["passed", "failed", "failed"],
+            id="two lists",
+        ),
+        pytest.param(
+            [{"query": "do b", "expected": "b"}, {"query": "do c", "expected": None}],
+            ["passed", "failed"],
+            id="null for no skill",
+        ),
+    ],
+)
+def test_lists_and_null_say_which_queries_are_negative(tmp_path, value, statuses):
+    root = triggers(tmp_path / "r", printing(*LOAD, ANSWER))
+    (root / SUITE).write_text(json.dumps(value))
+    found = run(root)
+    assert [one["status"] for one in found] == statuses
+    assert {one["trigger"]["loaded"] for one in found} == {2}
+
+
 def test_a_session_ends_once_the_skill_has_loaded(tmp_path):
     root = triggers(tmp_path / "r", f"{printing(*LOAD)}sleep 50", POSITIVE)
     began = time.monotonic()
@@ -101,8 +124,8 @@ def test_the_number_of_model_rounds_is_configured(tmp_path):
     root = triggers(tmp_path / "r", printing(*events, *LOAD, ANSWER), POSITIVE)
     (result,) = run(root)
     assert counted(result) == ("passed", 2, 2, 2)
-    told = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"triggerRounds": 2}}
-    (root / "skillgym.config.yaml").write_text(json.dumps(told))
+    document = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"triggerRounds": 2}}
+    (root / "skillgym.config.yaml").write_text(json.dumps(document))
     (result,) = run(root)
     assert counted(result) == ("failed", 0, 2, 2)
 
@@ -132,10 +155,10 @@ def test_runs_and_threshold_are_those_of_the_file(tmp_path):
     assert counted(result) == ("passed", 1, 2, 2)
 
 
-def test_an_agent_without_events_cannot_be_told(tmp_path):
+def test_without_events_of_the_agent_a_query_is_errored(tmp_path):
     (result,) = run(triggers(tmp_path / "r", "echo I use the b skill", NEGATIVE, output="text"))
     assert result["status"] == "errored"
-    assert "it cannot be told whether the skill b was loaded" in result["error"]["message"]
+    assert "it is not known whether the skill b was loaded" in result["error"]["message"]
 
 
 def test_rates_are_printed_and_stored(tmp_path):
@@ -183,8 +206,8 @@ def test_the_agent_sees_the_skill_and_no_evals(tmp_path):
 def test_the_repository_is_there_where_it_is_configured_with_neither_skill_nor_suite(tmp_path):
     listing = f"git ls-files | sort > {tmp_path}/listing; git status --porcelain > {tmp_path}/status; "
     root = triggers(tmp_path / "r", listing + printing(ANSWER), NEGATIVE)
-    told = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"workspace": "repository"}}
-    (root / "skillgym.config.yaml").write_text(json.dumps(told))
+    document = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"workspace": "repository"}}
+    (root / "skillgym.config.yaml").write_text(json.dumps(document))
     (result,) = run(root)
     assert result["status"] == "passed"
     assert (tmp_path / "listing").read_text().split() == ["a/evals/secret.md", "skillgym.config.yaml"]
@@ -219,8 +242,8 @@ def test_the_skill_can_be_named(tmp_path, named):
     (root / "c").mkdir()
     (root / "c/SKILL.md").write_text("---\nname: c\n---\n")
     if named == "skills.path":
-        told = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"path": "c"}}
-        (root / "skillgym.config.yaml").write_text(json.dumps(told))
+        document = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"path": "c"}}
+        (root / "skillgym.config.yaml").write_text(json.dumps(document))
     (result,) = run(root, *(("--skill", "c") if named == "--skill" else ()))
     assert counted(result) == ("passed", 2, 2, 2)
 
@@ -228,8 +251,8 @@ def test_the_skill_can_be_named(tmp_path, named):
 def test_a_configured_skill_is_a_folder_of_the_repository(tmp_path):
     root = triggers(tmp_path / "r", printing(ANSWER), POSITIVE)
     (root / "linked").symlink_to(tmp_path)
-    told = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"path": "linked/x"}}
-    (root / "skillgym.config.yaml").write_text(json.dumps(told))
+    document = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"path": "linked/x"}}
+    (root / "skillgym.config.yaml").write_text(json.dumps(document))
     ran = skillgym("run", "--output", "out", cwd=root)
     assert ran.code == 2
     assert "skills.path: linked is a symbolic link" in ran.err

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scratch import written
 from skillgym_action.agentv import suite as agentv
+from suite_sources import ScratchSuite
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite
 
 CONTAINS = [{"type": "contains", "value": "ok"}]
-
-
-@dataclass(frozen=True)
-class Source:
-    """A suite file of a repository."""
-
-    path: str
-    file: Path
-    environment: Mapping[str, str] = field(default_factory=dict)
-    agentv_compat: bool = False
-    opener: None = None
-
-    def refusal(self, _: Path) -> None:
-        return None
-
-    def refusal_in_place(self, _: Path) -> None:
-        return None
-
-    def text(self) -> str:
-        return self.file.read_text(encoding="utf-8")
-
-    def program(self) -> dict[str, object]:
-        raise NotImplementedError
 
 
 def case(case_id: str | None = "one", **keys: Any) -> dict[str, Any]:
@@ -56,7 +32,7 @@ def read(root: Path, files: dict[str, Any], path: str = "evals/EVAL.yaml", **env
     """The suite of a repository at ``root``; files that are no texts are written as JSON."""
     texts = {name: text if isinstance(text, str | bytes) else json.dumps(text) for name, text in files.items()}
     written(root, texts)
-    return agentv.suite(Source(path=path, file=root / path, environment=environment))
+    return agentv.suite(ScratchSuite(root, path, environment))
 
 
 def read_tests(root: Path, *cases: Any, **keys: Any) -> BenchmarkSuite:
@@ -73,10 +49,10 @@ def one_case(root: Path, **keys: Any) -> BenchmarkCase:
 
 
 def problems(suite: BenchmarkSuite) -> list[str]:
-    """What is wrong with its cases."""
+    """The problems of its invalid cases, as users read them."""
     return [str(invalid.problem) for invalid in suite.invalid]
 
 
 def warnings(suite: BenchmarkSuite) -> list[str]:
-    """What is dubious."""
+    """The warnings, as users read them."""
     return [str(problem) for problem in suite.warnings]

@@ -31,17 +31,17 @@ def said(score: float, model: str = MODEL) -> Reply:
 
 
 def scratch(folder: Path, session: dict[str, Any] = SPENT, suite: str = SUITE, **judge: Any) -> Path:
-    """A repository with a judge, and an agent that says one thing."""
-    told = {"api": "anthropic", "model": MODEL} | judge
+    """A repository with a judge, and an agent that prints one session report."""
+    settings = {"api": "anthropic", "model": MODEL} | judge
     files = {"bench/core.json": None, "bench/EVAL.yaml": suite}
     agent = runner(f"printf '%s\\n' '{json.dumps(session)}'", output="events")
-    return repository(folder, files | {"skillgym.config.yaml": config(agent, run={"judge": told} if judge else {})})
+    return repository(folder, files | {"skillgym.config.yaml": config(agent, run={"judge": settings} if judge else {})})
 
 
 def run(folder: Path, server: ScriptedServer, *args: str, key: str = KEY, **env: str) -> Ran:
-    """``run`` into ``out``; nobody gets a traceback, and the key is in nothing that is left."""
-    told = {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": server.url} | env
-    ran = skillgym(*(args or ("run", "--output", "out")), cwd=folder, **told)
+    """``run`` into ``out``, without a traceback, and without the key in output or files."""
+    environment = {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": server.url} | env
+    ran = skillgym(*(args or ("run", "--output", "out")), cwd=folder, **environment)
     assert "Traceback" not in ran.err
     texts = [path.read_text() for path in (folder / "out").rglob("*") if path.is_file()]
     assert KEY not in "".join([ran.out, ran.err, *texts])
@@ -49,5 +49,6 @@ def run(folder: Path, server: ScriptedServer, *args: str, key: str = KEY, **env:
 
 
 def results(folder: Path, name: str = "out") -> list[dict[str, Any]]:
-    told = json.loads((folder / name / "results.json").read_text())
-    return [one for suite in told["suites"] for one in suite["results"]]
+    """The results of all suites in ``results.json``, the deciding arms only."""
+    stored = json.loads((folder / name / "results.json").read_text())
+    return [one for suite in stored["suites"] for one in suite["results"]]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scratch import written
-from skillgym_action.documents.skill_files import SkillFiles
 from skillgym_action.skill_evals import suite as skill_evals
 from skillgym_action.skill_evals.judging import JudgedQuestions
+from suite_sources import ScratchSuite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,41 +21,10 @@ SKILL = {"skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Works on PDF files
 EVALS = "skills/pdf/evals/evals.json"
 
 
-@dataclass(frozen=True)
-class EvalSource:
-    """A suite file of a repository at ``root``."""
-
-    root: Path
-    path: str
-    environment: Mapping[str, str] = field(default_factory=dict)
-    agentv_compat: bool = False
-    opener: None = None
-
-    @property
-    def file(self) -> Path:
-        return self.root / self.path
-
-    @property
-    def skills(self) -> SkillFiles:
-        return SkillFiles(root=self.root, file=self.file)
-
-    def refusal(self, path: Path) -> str | None:
-        return "is a link" if path.is_symlink() else None
-
-    def refusal_in_place(self, _: Path) -> None:
-        return None
-
-    def text(self) -> str:
-        return self.file.read_text(encoding="utf-8")
-
-    def program(self) -> dict[str, object]:
-        raise NotImplementedError
-
-
 def read_evals(root: Path, value: Any, files: Mapping[str, str] = SKILL, path: str = EVALS) -> BenchmarkSuite:
     """The suite of a value, beside the skill ``pdf``."""
     written(root, {**files, path: value if isinstance(value, str) else json.dumps(value)})
-    return skill_evals.suite(EvalSource(root, path))
+    return skill_evals.suite(ScratchSuite(root, path))
 
 
 def read_cases(root: Path, *cases: dict[str, Any], **top: Any) -> BenchmarkSuite:
@@ -72,7 +40,7 @@ def questions_of(case: BenchmarkCase) -> tuple[JudgedQuestion, ...]:
 def texts(case: BenchmarkCase) -> list[str]:
     """The texts of the questions, with ``label = `` before those that have one and ``?`` after advisory ones."""
     return [
-        (f"{one.label} = " if one.label else "") + one.text + (" ?" if one.advisory else "")
+        (f"{label} = " if (label := one.label or one.topic) else "") + one.text + (" ?" if one.advisory else "")
         for one in questions_of(case)
     ]
 
@@ -83,10 +51,10 @@ def decided(case: BenchmarkCase) -> list[str]:
 
 
 def problems(suite: BenchmarkSuite) -> list[str]:
-    """What is wrong with its cases."""
+    """The problems of its invalid cases, as users read them."""
     return [str(invalid.problem) for invalid in suite.invalid]
 
 
 def warnings(suite: BenchmarkSuite) -> list[str]:
-    """What is dubious."""
+    """The warnings, as users read them."""
     return [str(problem) for problem in suite.warnings]

@@ -49,18 +49,18 @@ def skill_repository(
     folder: Path, suite: str, *, judge: bool = True, agent: str = AGENT, **files: str | bytes | None
 ) -> Path:
     """A repository with the skill, its evals and an agent. ``files``: others, by their paths."""
-    told = {"judge": {"api": "anthropic", "model": MODEL}} if judge else {}
+    settings = {"judge": {"api": "anthropic", "model": MODEL}} if judge else {}
     own = {
         "bench/core.json": None,
         "skills/pdf/SKILL.md": SKILL,
         SUITE: suite,
-        "skillgym.config.yaml": config(runner(agent, output="events"), run=told),
+        "skillgym.config.yaml": config(runner(agent, output="events"), run=settings),
     }
     return repository(folder, own | files, git=True)  # type: ignore[arg-type]
 
 
 def run_evals(folder: Path, server: ScriptedServer, *args: str) -> Ran:
-    """``run`` with the skill into ``out``; nobody gets a traceback."""
+    """``run`` with the skill into ``out``, without a traceback."""
     env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
     ran = skillgym(*(args or ("run", "--output", "out", "--arms", "with")), cwd=folder, **env)
     assert "Traceback" not in ran.err

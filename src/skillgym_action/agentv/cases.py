@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
@@ -34,6 +33,7 @@ from skillgym_action.agentv.messages import agent_prompt, expected_messages, inp
 from skillgym_action.agentv.variables import merged, templated
 from skillgym_action.agentv.workspaces import workspace_settings
 from skillgym_action.assertions.graders import ScoredAssertion
+from skillgym_action.documents.suite_values import UNUSABLE
 from skillgym_action.limits import (
     MAX_AGENTV_ASSERTIONS,
     MAX_AGENTV_PARTS,
@@ -72,8 +72,6 @@ TEMPLATED_KEYS = ("criteria", "expected_outcome", "input", "input_files", "expec
 ON_DEPENDENCY_FAILURE: dict[str, Literal["skip", "fail", "run"]] = {"skip": "skip", "fail": "fail", "run": "run"}
 
 _SHOWN_UNUSABLE, _SHOWN_IN_CYCLE = 10, 5
-_UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
-"""Characters that cannot be passed to a program: NUL and halves of surrogate pairs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,9 +106,7 @@ class LoadedCases:
 
     def refuse(self, case_id: str, problems: Iterable[Problem]) -> None:
         """Add a case that cannot be used, with all of its problems. Raises SuiteError after too many of them."""
-        first, *others = problems
-        also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
-        self.invalid.append(Invalid(problem=replace(first, message=first.message + also), case_id=case_id))
+        self.invalid.append(Invalid.of(problems, case_id))
         if len(self.invalid) > MAX_REPORTED_PROBLEMS:
             too_many = Problem(message=f"more than {MAX_REPORTED_PROBLEMS:,} tests cannot be used; these are the first")
             raise SuiteError.of(too_many, *(one.problem for one in self.invalid[:_SHOWN_UNUSABLE]))
@@ -172,7 +168,7 @@ def _id(test: WrittenTest, warnings: list[Problem]) -> str | None:
     if isinstance(member.value, str):
         if len(member.value) > MAX_CASE_ID_CHARACTERS:
             raise member.error(f"is longer than {MAX_CASE_ID_CHARACTERS:,} characters")
-        return member.value if member.value.strip() and not _UNUSABLE.search(member.value) else None
+        return member.value if member.value.strip() and not UNUSABLE.search(member.value) else None
     if isinstance(member.value, dict | list):
         return None
     text = str(member.value).lower() if isinstance(member.value, bool) else str(member.value)
@@ -308,7 +304,7 @@ def _prompt(
     warnings.extend(value.problem(f"there is no file {name}: the input does not include it") for name in missing)
     if not prompt.text.strip():
         raise value.error("the input is empty", "say what the agent is to do")
-    if found := _UNUSABLE.search(prompt.text):
+    if found := UNUSABLE.search(prompt.text):
         raise value.error(f"the input contains a character that cannot be passed to a program: U+{ord(found[0]):04X}")
     return prompt
 

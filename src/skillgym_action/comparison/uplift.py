@@ -55,7 +55,7 @@ def _uplift(others: Sequence[Result], deciding: dict[tuple[str, str, str], Resul
     own = [result for key, result in deciding.items() if (key[0], key[2]) == (_key(first)[0], _key(first)[2])]
     differences = [100 * (case.deciding - case.other) for case in cases]
     found = interval(differences)
-    in_both, in_none = _telling_nothing(judged)
+    in_both, in_none = _uninformative(judged)
     return Uplift(
         suite=first.suite.path,
         suite_name=first.suite.name,
@@ -130,7 +130,7 @@ def _rate(answers: Iterable[bool | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _telling_nothing(pairs: Sequence[tuple[Result, Result]]) -> tuple[list[ArmAssertion], list[ArmAssertion]]:
+def _uninformative(pairs: Sequence[tuple[Result, Result]]) -> tuple[list[ArmAssertion], list[ArmAssertion]]:
     """The assertions that hold in all sessions of both arms, and those that hold in none."""
     in_both, in_none = [], []
     for result, other in pairs:

@@ -23,6 +23,8 @@ EVAL_FOLDERS = frozenset({"evals"})
 """Folders of a skill that have its suites, with their input files."""
 RESULTS_ENDING = "-workspace"
 """The end of the names of folders that have results of evals."""
+IN_RESULTS = re.compile(r"(^|/)([^/]*-workspace|iteration-\d+|results)/", re.IGNORECASE)
+"""Finds in a path that it is below a folder with results of evals; group 2 is its name."""
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _LOOSE_KEY = re.compile(r"^(name|description):[ \t]*(\S.*)$", re.MULTILINE)
 _UNSAFE_NAME = re.compile(r"[/\\\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")
@@ -51,7 +53,7 @@ class SkillFiles:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillFrontmatter:
-    """What the SKILL.md of ``folder`` says about the skill; None: it does not."""
+    """Name and description in the SKILL.md of ``folder``; None: it has none."""
 
     folder: Path
     name: str | None
@@ -96,6 +98,11 @@ def frontmatter(text: str) -> dict[str, str]:
     members = value.items() if isinstance(value, dict) else ()
     wanted = {"name", "description"}
     return {key: str(item).strip() for key, item in members if key in wanted and item is not None and str(item).strip()}
+
+
+def above_evals(folder: Path) -> Path | None:
+    """The folder above the nearest ``evals/`` that ``folder`` is, or is in; None: it is in none."""
+    return next((one.parent for one in (folder, *folder.parents) if one.name.lower() in EVAL_FOLDERS), None)
 
 
 def name_refusal(name: str) -> str | None:

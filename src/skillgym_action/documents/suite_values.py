@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _WARNING_LIKENESS, _ERROR_LIKENESS = 0.7, 0.8
 """How similar an unknown key must be to a known one, to be named in a warning, or to be an error."""
 _SHOWN_CHARACTERS = 60
+UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
+"""A character that cannot be passed to a program: NUL, or half of a surrogate pair."""
 
 
 class ValueSource(Protocol):
@@ -182,16 +185,23 @@ class SuiteValue:
 
     def number(self, *keys: str, least: float = 0.0, most: float = math.inf, whole: bool = False) -> float | None:
         """A finite number from ``least`` to ``most``, as it is written; None if there is none."""
-        if (member := self.get(*keys)) is None:
-            return None
-        value, kind = member.value, "a whole number" if whole else "a number"
+        member = self.get(*keys)
+        return None if member is None else member.as_number(least=least, most=most, whole=whole)
+
+    def as_number(
+        self, *, least: float = 0.0, most: float = math.inf, whole: bool = False, above: bool = False
+    ) -> float:
+        """The value, if it is a finite number from ``least`` to ``most``; ``above``: ``least`` itself is too little."""
+        value, kind = self.value, "a whole number" if whole else "a number"
+        if above:
+            kind += f" above {least:g}" if most == math.inf else f" above {least:g}, at most {most:,.10g}"
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise member.wrong_type(kind)
+            raise self.wrong_type(kind)
         if whole and value != int(value):
-            raise member.wrong_type(kind)
-        if not least <= value <= most:
-            bounds = f"{least:g} or more" if most == math.inf else f"from {least:g} to {most:g}"
-            raise member.wrong_type(f"{kind}, {bounds}")
+            raise self.wrong_type(kind)
+        if not least <= value <= most or (above and value == least):
+            bounds = f", {least:g} or more" if most == math.inf else f", from {least:g} to {most:g}"
+            raise self.wrong_type(kind if above else kind + bounds)
         return value
 
     # --- problems -----------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.documents.documents import Document, checked, read_document
 from skillgym_action.documents.located_values import key_path_text
+from skillgym_action.documents.suite_values import UNUSABLE
 from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
 from skillgym_action.formats.xbench_files import accepts, named, rejection
@@ -41,8 +41,6 @@ DEFAULT_BUDGET = 5.0
 """US dollars for a case without a budget in case and suite."""
 DEFAULT_TIMEOUT = 600.0
 """Seconds for a case without a timeout in case and suite."""
-
-_UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 
 
 def suite_schema() -> dict[str, object]:
@@ -188,7 +186,7 @@ def _unusable(document: Document, index: int, case: CaseSection) -> Iterator[Pro
     for number, written in enumerate(case.expect):
         texts += [(("expect", number), text) for text in texts_in(written)]
     for key_path, text in texts:
-        if text and (found := _UNUSABLE.search(text)):
+        if text and (found := UNUSABLE.search(text)):
             message = f"has a character that cannot be passed to a program: U+{ord(found[0]):04X}"
             yield _problem(document, ("cases", index, *key_path), message)
 
@@ -199,7 +197,7 @@ def _invalid(document: Document, index: int, problems: list[Problem]) -> Invalid
     also = "".join(f"; also {problem.key_path}: {problem.message}{_in_brackets(problem.remedy)}" for problem in others)
     raw = document.value["cases"][index]  # type: ignore[index]
     case_id = raw.get("id") if isinstance(raw, dict) else None
-    usable = isinstance(case_id, str) and 0 < len(case_id) <= MAX_CASE_ID_CHARACTERS and not _UNUSABLE.search(case_id)
+    usable = isinstance(case_id, str) and 0 < len(case_id) <= MAX_CASE_ID_CHARACTERS and not UNUSABLE.search(case_id)
     named = case_id if usable else f"cases[{index}]"
     return Invalid(problem=replace(first, message=first.message + also), case_id=named)
 

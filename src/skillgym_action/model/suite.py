@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.hooks import NO_HOOKS, Hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from skillgym_action.model.arm import Arm
@@ -196,6 +196,13 @@ class Invalid:
 
     problem: Problem
     case_id: str | None = None
+
+    @classmethod
+    def of(cls, problems: Iterable[Problem], case_id: str | None) -> Invalid:
+        """The invalid case or suite with these problems, at least one: the first one, which names the others."""
+        first, *others = problems
+        also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
+        return cls(problem=replace(first, message=first.message + also), case_id=case_id)
 
 
 SuiteChange = Literal["differs", "added", "unidentified", "not-compared"]

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from skillgym_action.documents.suite_values import UNUSABLE
 from skillgym_action.documents.user_files import kind_of
 from skillgym_action.javascript.values import text_of
 from skillgym_action.limits import (
@@ -51,7 +52,6 @@ _TOP = frozenset(
 )
 _IN_PROMPT = _TOP | (_EXECUTION - {"prompt"})
 _VARIABLE = re.compile(r"EVAL_[A-Z0-9_]*")
-_UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 _VERSION = re.compile(r"1(\.[0-9]+)?")
 
 
@@ -157,17 +157,13 @@ class _Keys:
             if context := self.prompt.get("context"):
                 context.mapping()
                 refuse_unknown(context, _CONTEXT)
+            _refuse_newer(self.prompt)
         if self.settings is None:
             return
         for key, remedy in (("schema_version", "schema_version: 1.0"), ("name", "name: CASE")):
             if not self.settings.has(key):
                 raise self.settings.error(f"has no {key}", f"write {remedy}")
-        version = self.settings.member("schema_version")
-        if isinstance(version.value, dict | list) or not _VERSION.fullmatch(text_of(version.value)):
-            raise version.error(
-                f"needs a newer version than this one, which reads 1.x: {text_of(version.value)}",
-                "write 1.0 if the case has no newer keys",
-            )
+        _refuse_newer(self.settings)
         yield from _unknown(self.settings, _TOP | {"execution"}, _EXECUTION)
         if self.execution:
             yield from _unknown(self.execution, _EXECUTION)
@@ -199,12 +195,21 @@ class _Keys:
         value = self.get(key)
         if value is None:
             return None
-        holder = replace(value, value={key: value.value}, key_path=value.key_path[:-1])
-        return holder.number(key, least=1 if whole else 0.001, most=most, whole=whole)
+        return value.as_number(least=1, most=most, whole=True) if whole else value.as_number(above=True, most=most)
+
+
+def _refuse_newer(written: SuiteValue) -> None:
+    """Raise SuiteError for a ``schema_version`` that is not 1.x."""
+    version = written.get("schema_version")
+    if version and (isinstance(version.value, dict | list) or not _VERSION.fullmatch(text_of(version.value))):
+        raise version.error(
+            f"needs a newer version than this one, which reads 1.x: {text_of(version.value)}",
+            "write 1.0 if the case has no newer keys",
+        )
 
 
 def _unknown(value: SuiteValue, known: frozenset[str], elsewhere: frozenset[str] = frozenset()) -> Iterator[Problem]:
-    """A warning for each unknown key, as the original passes over them; with the section that it belongs to."""
+    """A warning for each unknown key, which `claude plugin eval` ignores; with the section that it belongs to."""
     for problem, key in ((value.member(key).problem(f"unknown key {key!r}"), key) for key in value.mapping()):
         if key not in known and not key.startswith("x-"):
             remedy = "write it under execution" if key in elsewhere else did_you_mean(key, known)
@@ -213,7 +218,7 @@ def _unknown(value: SuiteValue, known: frozenset[str], elsewhere: frozenset[str]
 
 def _id(written: CaseFiles, keys: _Keys) -> str:
     name = keys.text("name") or written.folder.name
-    if len(name) > MAX_CASE_ID_CHARACTERS or _UNUSABLE.search(name):
+    if len(name) > MAX_CASE_ID_CHARACTERS or UNUSABLE.search(name):
         raise keys.first.error(f"the name is longer than {MAX_CASE_ID_CHARACTERS:,} characters, or no text")
     return name.strip()
 
@@ -223,7 +228,7 @@ def _prompt(written: CaseFiles, keys: _Keys) -> str:
     prompt = written.body.strip() or keys.text("prompt") or ""
     if not prompt:
         raise keys.first.error("has no prompt", "write it into prompt.md, or as execution.prompt into case.yaml")
-    if _UNUSABLE.search(prompt):
+    if UNUSABLE.search(prompt):
         raise keys.first.error("the prompt contains a NUL character, or half of a surrogate pair", "remove it")
     return prompt
 
@@ -236,7 +241,7 @@ def _variables(keys: _Keys) -> Iterator[tuple[str, str]]:
             raise member.error("is no variable that a case may set", "begin its name with EVAL_, in upper case")
         if not isinstance(member.value, str):
             raise member.wrong_type("text")
-        if _UNUSABLE.search(member.value):
+        if UNUSABLE.search(member.value):
             raise member.error("contains a NUL character, or half of a surrogate pair", "remove it")
         yield str(name), member.value
 

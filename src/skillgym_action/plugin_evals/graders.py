@@ -79,7 +79,7 @@ def refuse_unknown(value: SuiteValue, known: frozenset[str]) -> None:
 
 
 def _is_indicator(grader: Grader) -> bool:
-    """Whether a grader only tells that the plugin is there."""
+    """Whether a grader only shows that the plugin was loaded."""
     return isinstance(grader, ToolUsed) and grader.matcher.tool == "Skill"
 
 

@@ -35,8 +35,8 @@ CLAUDE = "claude-code"
 NO_REPORT = "the session has no report"
 
 
-class CannotTellError(Exception):
-    """What a grader looks at is not known; the message says why."""
+class NotGradableError(Exception):
+    """What a grader looks at is not known; the message has the reason."""
 
 
 # --- targets ------------------------------------------------------------------------------------------
@@ -57,13 +57,13 @@ class Target:
         )
 
     def text(self, context: AssertionContext) -> str | None:
-        """The text; None: there is no such file. Raises CannotTellError."""
+        """The text; None: there is no such file. Raises NotGradableError."""
         if self.source == "files":
             return "\n".join(context.files.created())
         if self.source == "file":
             return self._file(context)
         if context.report is None:
-            raise CannotTellError(NO_REPORT)
+            raise NotGradableError(NO_REPORT)
         return context.report.final_output if self.source == "last_message" else trace(context.report)
 
     def _file(self, context: AssertionContext) -> str | None:
@@ -73,7 +73,7 @@ class Target:
         text = context.files.text(self.path, MAX_SEARCHED_FILE_BYTES) if kind == "file" else None
         if text is None:
             what = f"has more than {MAX_SEARCHED_FILE_BYTES // 1024**2} MiB" if kind == "file" else f"is a {kind}"
-            raise CannotTellError(f"{self.path} {what}, so it was not searched")
+            raise NotGradableError(f"{self.path} {what}, so it was not searched")
         return text
 
 
@@ -114,22 +114,22 @@ class ToolMatcher:
         return self.tool if self.input_match is None else f"{self.tool} with an input that matches"
 
     def positions(self, context: AssertionContext) -> tuple[int, ...]:
-        """The positions of the calls that match, among all events. Raises CannotTellError."""
+        """The positions of the calls that match, among all events. Raises NotGradableError."""
         report = context.report
         if report is None:
-            raise CannotTellError(NO_REPORT)
+            raise NotGradableError(NO_REPORT)
         calls = _calls(report, self.tool)
         if self.input_match is None:
             return tuple(position for position, _ in calls)
         pattern = self.input_match
         try:
-            return tuple(place for place, given in calls if context.search(pattern, stringified(given)))
+            return tuple(place for place, arguments in calls if context.search(pattern, stringified(arguments)))
         except SearchError as error:
-            raise CannotTellError(f"the input of {self.tool} {error}") from error
+            raise NotGradableError(f"the input of {self.tool} {error}") from error
 
 
 def _calls(report: SessionReport, tool: str) -> list[tuple[int, object]]:
-    """(Position, input) of each call of a tool. Raises CannotTellError for a tool that only Claude Code has."""
+    """(Position, input) of each call of a tool. Raises NotGradableError for a tool that only Claude Code has."""
     named = [
         (position, event.args or {})
         for position, event in enumerate(report.events)
@@ -139,7 +139,7 @@ def _calls(report: SessionReport, tool: str) -> list[tuple[int, object]]:
         return named
     if tool not in _EVENTS:
         known = ", ".join(_EVENTS)
-        raise CannotTellError(f"{report.runner.agent.type} has no tool {tool}; known of all agents: {known}")
+        raise NotGradableError(f"{report.runner.agent.type} has no tool {tool}; known of all agents: {known}")
     return list(_EVENTS[tool](report))
 
 
@@ -196,7 +196,7 @@ class RegexGrader:
         try:
             text = self.target.text(context)
             found = [] if text is None else self._found(context, text)
-        except CannotTellError as error:
+        except NotGradableError as error:
             return not_gradable(str(error))
         where = self.target.title
         if text is None:
@@ -204,13 +204,13 @@ class RegexGrader:
             return all_or_nothing(CheckResult(missing, passed=not self.wanted or self.count == 0))
         if self.count is not None:
             more = " or more" if len(found) > MAX_PLUGIN_MATCHES else ""
-            says = f"{len(found):,}{more} of {self.count:,} matches in {where}"
-            return all_or_nothing(CheckResult(says, len(found) == self.count), evidence=_first(found, text))
-        says = f"{where} {'matches' if found else 'does not match'}"
-        return all_or_nothing(CheckResult(says, bool(found) == self.wanted), evidence=_first(found, text))
+            explanation = f"{len(found):,}{more} of {self.count:,} matches in {where}"
+            return all_or_nothing(CheckResult(explanation, len(found) == self.count), evidence=_first(found, text))
+        explanation = f"{where} {'matches' if found else 'does not match'}"
+        return all_or_nothing(CheckResult(explanation, bool(found) == self.wanted), evidence=_first(found, text))
 
     def _found(self, context: AssertionContext, text: str) -> list[str]:
-        """What matches: with ``count`` all of it, up to a limit; else the first. Raises CannotTellError."""
+        """What matches: with ``count`` all of it, up to a limit; else the first. Raises NotGradableError."""
         most = 1 if self.count is None else MAX_PLUGIN_MATCHES + 1
         found: list[str] = []
         start = 0
@@ -221,7 +221,7 @@ class RegexGrader:
                 if start > len(text):
                     break
         except SearchError as error:
-            raise CannotTellError(f"{self.target.title} {error}") from error
+            raise NotGradableError(f"{self.target.title} {error}") from error
         return found
 
 
@@ -244,12 +244,12 @@ class ToolUsed:
         """All or nothing; not gradable if calls of the tool are not known."""
         try:
             calls = len(self.matcher.positions(context))
-        except CannotTellError as error:
+        except NotGradableError as error:
             return not_gradable(str(error))
         wanted = f"{self.least:,} or more" if self.most is None else f"{self.least:,} to {self.most:,}"
-        says = f"{calls:,} call{'' if calls == 1 else 's'} of {self.matcher}, and {wanted} are wanted"
+        explanation = f"{calls:,} call{'' if calls == 1 else 's'} of {self.matcher}, and {wanted} are wanted"
         holds = self.least <= calls and (self.most is None or calls <= self.most)
-        return all_or_nothing(CheckResult(says, holds))
+        return all_or_nothing(CheckResult(explanation, holds))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -265,14 +265,14 @@ class ToolOrder:
         """All or nothing; not gradable if calls of a tool are not known."""
         try:
             first, second = self.before.positions(context), self.after.positions(context)
-        except CannotTellError as error:
+        except NotGradableError as error:
             return not_gradable(str(error))
         missing = [str(matcher) for matcher, calls in ((self.before, first), (self.after, second)) if not calls]
         if missing:
             return all_or_nothing(CheckResult(f"{' and '.join(missing)} not called", passed=False))
         holds = first[0] < second[0]
-        says = f"the first call of {self.before} is {'before' if holds else 'not before'} that of {self.after}"
-        return all_or_nothing(CheckResult(says, holds))
+        explanation = f"the first call of {self.before} is {'before' if holds else 'not before'} that of {self.after}"
+        return all_or_nothing(CheckResult(explanation, holds))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -288,6 +288,6 @@ class CreatedFile:
         """All or nothing."""
         created = context.files.created()
         found = [name for name in created if matches(name, self.path)]
-        says = f"{one_line(found[0])} was created" if found else f"no file {self.path} was created"
+        explanation = f"{one_line(found[0])} was created" if found else f"no file {self.path} was created"
         listed = "\n".join(created[:MAX_PLUGIN_MATCHES]) or "no file was created"
-        return all_or_nothing(CheckResult(says, bool(found) == self.exists), evidence=clipped(listed, 2_000))
+        return all_or_nothing(CheckResult(explanation, bool(found) == self.exists), evidence=clipped(listed, 2_000))

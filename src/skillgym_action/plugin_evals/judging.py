@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from skillgym_action.assertions.graders import CheckResult, all_or_nothing, by_majority, not_gradable
 from skillgym_action.limits import MAX_PLUGIN_JUDGED_CHARACTERS
 from skillgym_action.model.judge_question import Question, QuotedText, needs_judge
-from skillgym_action.plugin_evals.grading import LAST_MESSAGE, CannotTellError
+from skillgym_action.plugin_evals.grading import LAST_MESSAGE, NotGradableError
 from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
@@ -45,15 +45,15 @@ class JudgedCriteria:
         """All or nothing; not gradable without a judge, without what it is to look at, or without a majority."""
         try:
             shown = self.focus.text(context)
-        except CannotTellError as error:
+        except NotGradableError as error:
             return not_gradable(str(error))
         if shown is None:
             return all_or_nothing(CheckResult(f"there is no file {self.focus.title}", passed=False))
         poll = context.ask_judge(self._question(context, shown), VOTES)
         if poll is None:
             return not_gradable(needs_judge(1))
-        given = tuple([_grade_of(answer) for answer in poll.answers])
-        grade = by_majority((*given, *[not_gradable("the judge was not asked")] * (VOTES - len(given))))
+        votes = tuple([_grade_of(answer) for answer in poll.answers])
+        grade = by_majority((*votes, *[not_gradable("the judge was not asked")] * (VOTES - len(votes))))
         answered = any(answer.content is not None for answer in poll.answers)
         return replace(grade, judge=poll.judge) if answered else grade
 
@@ -71,8 +71,8 @@ class JudgedCriteria:
 
 def _grade_of(answer: Answer[CriteriaVerdict]) -> Grade:
     if answer.content is None:
-        reason = answer.trouble.message if answer.trouble else "it says nothing"
+        reason = answer.trouble.message if answer.trouble else "the answer is empty"
         return not_gradable(f"the judge gave no answer: {reason}")
     verdict, reason = answer.content.verdict, answer.content.reason
-    says = f"the judge says {verdict}{f': {reason}' if reason else ''}"
-    return all_or_nothing(CheckResult(says, passed=verdict == "PASS"))
+    explanation = f"the judge says {verdict}{f': {reason}' if reason else ''}"
+    return all_or_nothing(CheckResult(explanation, passed=verdict == "PASS"))

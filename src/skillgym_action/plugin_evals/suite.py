@@ -92,10 +92,7 @@ class _Cases:
                 raise SuiteError.of(Problem(message=message, location=read.case.location, remedy="rename one of them"))
             skills = self.plugins.skills(folder, read.plugins)
         except SuiteError as error:
-            first_problem, *others = error.problems
-            also = "".join(f"; also {one.key_path}: {one.message}" for one in others)
-            problem = replace(first_problem, message=first_problem.message + also)
-            self.invalid.append(Invalid(problem=problem, case_id=case_id))
+            self.invalid.append(Invalid.of(error.problems, case_id))
             return
         self.places[read.case.id] = read.case.location
         workspace = read.case.workspace or self.plugins.workspace

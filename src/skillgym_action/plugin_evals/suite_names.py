@@ -7,6 +7,8 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.skill_files import IN_RESULTS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,13 +20,12 @@ MANIFESTS = (".claude-plugin/plugin.json", "plugin.json")
 DEFAULT_FOLDER = "evals"
 _NAME = re.compile(r"(^|/)(prompt\.md|case\.ya?ml)$", re.IGNORECASE)
 _MANIFEST = re.compile(r"(^|/)plugin\.json$", re.IGNORECASE)
-_RESULTS = re.compile(r"(^|/)([^/]+-workspace|iteration-\d+|results)/", re.IGNORECASE)
 _PLUGIN_KEY = re.compile(r"^(schema_version|execution|context|graders)[ \t]*:", re.MULTILINE)
 
 
 def named(path: str) -> bool:
     """Whether a file is called like a part of a case. Only ``part_of`` knows whether it is one."""
-    return _NAME.search(path) is not None and _RESULTS.search(path) is None
+    return _NAME.search(path) is not None and IN_RESULTS.search(path) is None
 
 
 def accepts(path: str, head: str) -> bool:
@@ -34,7 +35,7 @@ def accepts(path: str, head: str) -> bool:
     return named(path) and (path.lower().endswith(".md") or _PLUGIN_KEY.search(head) is not None)
 
 
-def rejection(path: str, head: str) -> NotASuite | None:  # noqa: ARG001 - the names are common, and mean nothing
+def rejection(path: str, head: str) -> NotASuite | None:  # noqa: ARG001 - the same for all files
     """No file of such a name is a near miss: other programs have files of the same names."""
     return None
 

@@ -1,1 +1,1 @@
-"""Evals of skills: ``evals.json`` and lists of trigger queries, the skill under test, and what is said about it."""
+"""Evals of skills: ``evals.json`` and lists of trigger queries, finding the skill under test, judging its sessions."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.suite_values import UNUSABLE
 from skillgym_action.limits import (
     MAX_CASE_ID_CHARACTERS,
     MAX_REPORTED_PROBLEMS,
@@ -21,7 +21,7 @@ from skillgym_action.skill_evals import keys
 from skillgym_action.skill_evals.input_files import with_input_files
 from skillgym_action.skill_evals.judging import JudgedQuestions
 from skillgym_action.skill_evals.questions import CaseAssertions
-from skillgym_action.skill_evals.trigger_shapes import expected_trigger
+from skillgym_action.skill_evals.trigger_shapes import ExpectedTrigger, expected_trigger
 from skillgym_action.skill_evals.triggers import trigger_assertion
 
 if TYPE_CHECKING:
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from skillgym_action.skill_evals.input_files import InputPlaces
     from skillgym_action.skill_evals.trigger_lists import TriggerSettings
 
-_UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
-"""Characters that cannot be passed to a program: NUL and halves of surrogate pairs."""
 _SHOWN_UNUSABLE = 10
+_LARGEST = 1e9  # seconds, or rounds of the model
 _NO_QUESTION = 'write what has to hold: expectations: ["The report names all three regions"], or expected_output'
 _EVERYTHING_ADVISORY = "leave out advisory: true, or required: false, of what decides"
 
@@ -45,7 +44,7 @@ _EVERYTHING_ADVISORY = "leave out advisory: true, or required: false, of what de
 class SuiteSettings:
     """What a suite defines for all of its cases.
 
-    ``skills``: names of those under test. ``triggers``: how it is judged that one of them loads, or does not.
+    ``skills``: names of those under test. ``triggers``: the rules by which a load of one of them is judged.
     """
 
     workspace: WorkspaceSpec
@@ -69,9 +68,7 @@ class LoadedEvals:
 
     def refuse(self, case_id: str, error: SuiteError) -> None:
         """Add a case that cannot be used, with all of its problems. Raises SuiteError after too many of them."""
-        first, *others = error.problems
-        also = "".join(f"; also {problem.key_path}: {problem.message}" for problem in others)
-        self.invalid.append(Invalid(problem=replace(first, message=first.message + also), case_id=case_id))
+        self.invalid.append(Invalid.of(error.problems, case_id))
         if len(self.invalid) > MAX_REPORTED_PROBLEMS:
             too_many = Problem(message=f"more than {MAX_REPORTED_PROBLEMS:,} cases cannot be used; these are the first")
             raise SuiteError.of(too_many, *(one.problem for one in self.invalid[:_SHOWN_UNUSABLE]))
@@ -125,7 +122,7 @@ def case_id_of(members: keys.Members, number: int) -> str:
     if isinstance(item.value, dict | list):
         raise item.wrong_type("a number or text")
     text = item.value.strip() if isinstance(item.value, str) else str(item.value).lower()
-    if not text or _UNUSABLE.search(text):
+    if not text or UNUSABLE.search(text):
         raise item.error("the id is blank, or has characters that cannot be passed to a program")
     if len(text) > MAX_CASE_ID_CHARACTERS:
         raise item.error(f"is longer than {MAX_CASE_ID_CHARACTERS:,} characters")
@@ -138,6 +135,7 @@ def case_id_of(members: keys.Members, number: int) -> str:
 def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: LoadedEvals) -> BenchmarkCase:
     loaded.warnings.unknown(members, keys.CASE_KEYS, "a case", free=keys.EXPECTED_PREFIX)
     prompt = prompt_of(members, keys.PROMPT, loaded.warnings)
+    _warn_about_messages(members, prompt, loaded.warnings)
     written = members.named("files")
     files = settings.places.files_of(written) if written else ()
     asked = CaseAssertions(patterns=loaded.patterns, warnings=loaded.warnings, skills=settings.skills)
@@ -147,7 +145,7 @@ def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: 
     assertions: tuple[Assertion, ...] = (*triggers.values(), *asked.decided)
     if asked.questions:
         assertions += (JudgedQuestions(questions=tuple(asked.questions), expected_output=expected),)
-    metadata, rounds = members.named("metadata"), _number(members, "max_turns", whole=True)
+    metadata, timeout, rounds = (members.named(key) for key in ("metadata", "timeout_seconds", "max_turns"))
     return BenchmarkCase(
         id=case_id,
         title=title_of(members),
@@ -157,8 +155,8 @@ def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: 
         questions=asked.deciding,
         only_questions=bool(asked.deciding) and not triggers and all(one.advisory for one in asked.decided),
         tags=tags_of(members, keys.TAGS),
-        timeout=_number(members, "timeout_seconds"),
-        max_steps=None if rounds is None else int(rounds),
+        timeout=timeout.as_number(above=True, most=_LARGEST) if timeout else None,
+        max_steps=int(rounds.as_number(above=True, most=_LARGEST, whole=True)) if rounds else None,
         expected_fail=_flag(members, "expected_fail"),
         metadata=metadata.value if metadata else None,
         threshold=settings.threshold,
@@ -174,7 +172,7 @@ def prompt_of(members: keys.Members, names: tuple[str, ...], warnings: keys.KeyW
     if item is None:
         raise members.value.missing(names[0], f"say what the agent is to do: {names[0]}: …")
     text = item.as_text()
-    if found := _UNUSABLE.search(text):
+    if found := UNUSABLE.search(text):
         raise item.error(f"has a character that cannot be passed to a program: U+{ord(found[0]):04X}")
     for other in members.all(names):
         if other.key_path != item.key_path and other.value != text:
@@ -198,12 +196,23 @@ def _only_message(members: keys.Members) -> SuiteValue | None:
     return None
 
 
+def _warn_about_messages(members: keys.Members, prompt: str, warnings: keys.KeyWarnings) -> None:
+    """Warn about messages that the agent does not get: the prompt is all that it gets."""
+    for written in members.all(("messages",)):
+        for item in written.items() if isinstance(written.value, list) else (written,):
+            content = item.value.get("content") if isinstance(item.value, dict) else item.value
+            if content not in (prompt, "", None):
+                warnings.once(
+                    item, "the message has no effect: the agent gets the prompt alone", "add it to the prompt"
+                )
+
+
 def _read_assertions(members: keys.Members, asked: CaseAssertions) -> str:
     """Add all assertions of a case; the expected output, which is the one question if there is no other."""
     for item in members.all(keys.QUESTIONS):
-        asked.read(item, label=_label_of(item))
+        asked.read(item, topic=_topic_of(item))
     for item in members.all(keys.NEGATED_QUESTIONS):
-        asked.read(item, negated=True, label=_label_of(item))
+        asked.read(item, negated=True, topic=_topic_of(item))
     for key in members.keys:
         if key.startswith(keys.EXPECTED_PREFIX) and key not in keys.CASE_KEYS:
             for item in members.all((key,)):
@@ -216,8 +225,8 @@ def _read_assertions(members: keys.Members, asked: CaseAssertions) -> str:
     return "\n\n".join(texts)
 
 
-def _label_of(item: SuiteValue) -> str | None:
-    """The key as the label of questions, where it says more than that these are some."""
+def _topic_of(item: SuiteValue) -> str | None:
+    """The key as the topic of its questions, if it says what they are about."""
     key = keys.canonical(str(item.key_path[-1]))
     return keys.in_words(key) if key in {"required_output_sections", "expected_markers"} else None
 
@@ -225,10 +234,19 @@ def _label_of(item: SuiteValue) -> str | None:
 def _triggers(members: keys.Members, settings: SuiteSettings) -> dict[TriggerRule, Assertion]:
     """The assertions that skills load, or do not, besides the questions, by their rules. Raises SuiteError."""
     made: dict[TriggerRule, Assertion] = {}
+
+    def add(expected: ExpectedTrigger, value: SuiteValue) -> None:
+        rule = settings.triggers.rule(expected, value)
+        made.setdefault(rule, trigger_assertion(rule, value.location))
+
     for item in members.all(keys.TRIGGER):
+        if item.value == []:
+            add(ExpectedTrigger(loads=False), item)
         for one in item.items() if isinstance(item.value, list) else (item,):
-            rule = settings.triggers.rule(expected_trigger(one), one)
-            made.setdefault(rule, trigger_assertion(rule, one.location))
+            add(expected_trigger(one), one)
+    for key, written in members.value.mapping().items():
+        if written is None and keys.canonical(key) in keys.NO_SKILL_IF_NULL:
+            add(ExpectedTrigger(loads=False), members.value.member(key))
     return made
 
 
@@ -281,18 +299,6 @@ def text_of(item: SuiteValue) -> str:
     if isinstance(item.value, str):
         return item.value
     return json.dumps(item.value, ensure_ascii=False, indent=1)
-
-
-def _number(members: keys.Members, key: str, *, whole: bool = False) -> float | None:
-    item = members.named(key)
-    if item is None:
-        return None
-    value, kind = item.value, "a whole number above 0" if whole else "a number above 0"
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:  # noqa: PLR2004
-        raise item.wrong_type(kind)
-    if whole and value != int(value):
-        raise item.wrong_type(kind)
-    return value
 
 
 def _flag(members: keys.Members, key: str) -> bool:

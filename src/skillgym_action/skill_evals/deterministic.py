@@ -71,14 +71,14 @@ def deterministic_type(members: Members) -> str | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DecidedEvalAssertion:
-    """An assertion that needs no judge. ``subject``: what decides it; ``negate``: it must not hold.
+    """An assertion that needs no judge. ``check``: what decides it; ``negate``: it must not hold.
 
     ``advisory``: it is shown, and never decides.
     """
 
     name: str
     type: str
-    subject: TextFound | FileThere | ValidJson | SkillUsed
+    check: TextFound | FileThere | ValidJson | SkillUsed
     location: Location
     negate: bool = False
     advisory: bool = False
@@ -88,7 +88,7 @@ class DecidedEvalAssertion:
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """One outcome; not judged where a file is too large, or a search takes too long."""
-        finding = self.subject.find(context)
+        finding = self.check.find(context)
         passed = finding.holds if finding.holds is None or finding.missing else finding.holds != self.negate
         outcome = Outcome(
             assertion=self.name,
@@ -104,8 +104,8 @@ class DecidedEvalAssertion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WhatWasFound:
-    """What was found: whether it holds (None: unknown), one sentence, and evidence.
+class CheckFinding:
+    """The result of a check: whether it holds (None: unknown), one sentence, and evidence.
 
     ``missing``: there is nothing to look at, so that the opposite does not hold either.
     """
@@ -128,7 +128,7 @@ class TextFound:
     any_case: bool = False
     any_of: bool = False
 
-    def find(self, context: AssertionContext) -> WhatWasFound:
+    def find(self, context: AssertionContext) -> CheckFinding:
         """The first wanted text that is missing decides; with ``any_of`` the first that is there."""
         unread: list[str] = []
         if self.path is None:
@@ -142,13 +142,13 @@ class TextFound:
             try:
                 place = next((name for name, text in places if self._is_in(context, wanted, text)), None)
             except SearchError as error:
-                return WhatWasFound(holds=None, explanation=f"the pattern {error}")
+                return CheckFinding(holds=None, explanation=f"the pattern {error}")
             if place is None:
                 absent = absent or self._missing(context, wanted, places, unread)
             else:
-                found = found or WhatWasFound(holds=True, explanation=f"{_shown(wanted)} is in {place}")
+                found = found or CheckFinding(holds=True, explanation=f"{_shown(wanted)} is in {place}")
         first, second = (found, absent) if self.any_of else (absent, found)
-        return first or second or WhatWasFound(holds=False, explanation="nothing is wanted")
+        return first or second or CheckFinding(holds=False, explanation="nothing is wanted")
 
     def _is_in(self, context: AssertionContext, wanted: str | regex.Pattern[str], text: str) -> bool:
         if not isinstance(wanted, str):
@@ -161,15 +161,15 @@ class TextFound:
         wanted: str | regex.Pattern[str],
         places: list[tuple[str, str]],
         unread: list[str],
-    ) -> WhatWasFound:
+    ) -> CheckFinding:
         if unread:
-            return WhatWasFound(holds=None, explanation=f"{unread[0]} is too large to be searched, or cannot be read")
+            return CheckFinding(holds=None, explanation=f"{unread[0]} is too large to be searched, or cannot be read")
         where = self.path or "the final message, the created files and the commands"
         explanation = f"{_shown(wanted)} is not in {where}"
         if self.path is None:
-            return WhatWasFound(holds=False, explanation=explanation)
+            return CheckFinding(holds=False, explanation=explanation)
         plain = wanted if isinstance(wanted, str) else literal_part(wanted.pattern)
-        return WhatWasFound(
+        return CheckFinding(
             holds=False, explanation=explanation, evidence=text_evidence(context.files, self.path, places[0][1], plain)
         )
 
@@ -180,11 +180,11 @@ class FileThere:
 
     path: str
 
-    def find(self, context: AssertionContext) -> WhatWasFound:
+    def find(self, context: AssertionContext) -> CheckFinding:
         """Input files count, too; the explanation then warns that this measures nothing."""
         names = context.files.glob(self.path) if is_pattern(self.path) else (self.path,)
         if not names:
-            return WhatWasFound(
+            return CheckFinding(
                 holds=False,
                 explanation=f"no file matches {self.path}",
                 evidence=name_evidence(context.files, self.path),
@@ -193,7 +193,7 @@ class FileThere:
             return replace(missing, missing=False)
         new = next((name for name in names if not context.files.existed(name) or context.files.changed(name)), None)
         warning = "" if new else " (preexisting: it was there before the agent started, so this measures nothing)"
-        return WhatWasFound(holds=True, explanation=f"{new or names[0]} exists{warning}")
+        return CheckFinding(holds=True, explanation=f"{new or names[0]} exists{warning}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,21 +202,21 @@ class ValidJson:
 
     path: str | None = None
 
-    def find(self, context: AssertionContext) -> WhatWasFound:
-        """The parser's message tells what is wrong."""
+    def find(self, context: AssertionContext) -> CheckFinding:
+        """If it does not parse, the explanation has the parser's message."""
         if self.path is not None:
             if missing := _no_file(context, self.path):
                 return missing
             if (text := context.files.text(self.path, MAX_SEARCHED_FILE_BYTES)) is None:
-                return WhatWasFound(holds=None, explanation=f"{self.path} is too large to be parsed, or cannot be read")
+                return CheckFinding(holds=None, explanation=f"{self.path} is too large to be parsed, or cannot be read")
         else:
             text = _without_fence(context.report.final_output if context.report else "")
         where = self.path or "the final message"
         try:
             json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            return WhatWasFound(holds=False, explanation=f"{where} is not JSON: {error}")
-        return WhatWasFound(holds=True, explanation=f"{where} is JSON")
+            return CheckFinding(holds=False, explanation=f"{where} is not JSON: {error}")
+        return CheckFinding(holds=True, explanation=f"{where} is JSON")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,17 +225,17 @@ class SkillUsed:
 
     skills: tuple[str, ...]
 
-    def find(self, context: AssertionContext) -> WhatWasFound:
+    def find(self, context: AssertionContext) -> CheckFinding:
         """Mentions of a skill are no use of it."""
         detected = context.report.detected_skills if context.report else ()
         used = sorted({one.skill for one in detected if one.confidence in {"explicit", "strong"}})
         wanted = {name.lower() for name in self.skills}
         hit = next((name for name in used if not wanted or name.lower().rpartition(":")[2] in wanted), None)
         if hit:
-            return WhatWasFound(holds=True, explanation=f"the skill {hit} was used")
+            return CheckFinding(holds=True, explanation=f"the skill {hit} was used")
         named = ", ".join(self.skills[:_SHOWN_NAMES]) or "any skill"
         others = f"; used: {', '.join(used[:_SHOWN_NAMES])}" if used else "; no skill was used"
-        return WhatWasFound(holds=False, explanation=f"{named} was not used{others}")
+        return CheckFinding(holds=False, explanation=f"{named} was not used{others}")
 
 
 # --- in suite files -----------------------------------------------------------------------------------
@@ -247,24 +247,24 @@ def deterministic(
     """The assertion of a type, named by its type and operand. ``skills``: those under test. Raises SuiteError."""
     path = _inside(value, operands.path) if operands.path else None
     negative = kind.startswith("not_")
-    subject: TextFound | FileThere | ValidJson | SkillUsed
+    check: TextFound | FileThere | ValidJson | SkillUsed
     if kind == "file_exists":
-        subject = FileThere(path or "")
+        check = FileThere(path or "")
     elif kind == "json_valid":
-        subject = ValidJson(path)
+        check = ValidJson(path)
     elif kind == "skill_used":
-        subject = SkillUsed(operands.texts or skills)
+        check = SkillUsed(operands.texts or skills)
     elif kind.endswith("regex"):
-        subject = TextFound(
+        check = TextFound(
             wanted=tuple(_compiled(value, text, known) for text in operands.texts), path=path, any_of=negative
         )
     else:
-        subject = TextFound(wanted=operands.texts, path=path, any_case=kind == "icontains", any_of=negative)
+        check = TextFound(wanted=operands.texts, path=path, any_case=kind == "icontains", any_of=negative)
     shown = path if kind == "file_exists" else ", ".join(operands.texts) or path
     return DecidedEvalAssertion(
         name=f"{keys.in_words(kind)}: {shown}" if shown else keys.in_words(kind),
         type=kind.replace("_", "-"),
-        subject=subject,
+        check=check,
         location=value.location,
         negate=negative,
     )
@@ -316,13 +316,13 @@ def _file_texts(context: AssertionContext, names: Iterable[str], unread: list[st
             yield name, text
 
 
-def _no_file(context: AssertionContext, path: str) -> WhatWasFound | None:
+def _no_file(context: AssertionContext, path: str) -> CheckFinding | None:
     """That there is no file at the path; None if there is one."""
     kind = context.files.kind(path)
     if kind == "file":
         return None
     explanation = f"{path} does not exist" if kind is None else f"{path} is not a file: {kind}"
-    return WhatWasFound(holds=False, explanation=explanation, evidence=name_evidence(context.files, path), missing=True)
+    return CheckFinding(holds=False, explanation=explanation, evidence=name_evidence(context.files, path), missing=True)
 
 
 def _refuse_constant(word: str) -> None:

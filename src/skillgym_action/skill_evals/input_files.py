@@ -1,4 +1,4 @@
-"""Input files of a case: where they are looked for, and what the prompt says about them."""
+"""Input files of a case: where they are looked for, and the line of the prompt that lists them."""
 
 from __future__ import annotations
 

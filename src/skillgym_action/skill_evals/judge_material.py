@@ -84,7 +84,7 @@ def _actions(report: SessionReport) -> Iterator[str]:
 
 
 def _is_same(arguments: str, following: Event | None) -> bool:
-    """Whether the event after a call of a tool says the same: the command, or the file that it wrote."""
+    """Whether the event after a call of a tool is the same action: the command, or the file that it wrote."""
     if isinstance(following, FileWrite):
         return following.path.rpartition("/")[2] in arguments
     return isinstance(following, Command)
@@ -95,7 +95,7 @@ def _reads_skill(arguments: str) -> bool:
 
 
 def _shown(text: str, report: SessionReport) -> str:
-    """A text without the workspace's path, and without what tells that a skill is installed."""
+    """A text without the workspace's path, and without the folders of installed skills."""
     neutral = text.replace(f"{report.cwd}/", "") if report.cwd else text
     return clipped(one_line(_INSTALLED.sub("[folder]", neutral)), MAX_JUDGED_ACTION_CHARACTERS)
 

@@ -31,7 +31,9 @@ credit. For a statement that has not passed, say what is missing or wrong."""
 _NOTHING_CUT = "You are shown everything: passed is true or false."
 _CUT = """Some material was too long and was left out: {cut}. If just that would decide a statement, passed is null.
 In all other cases it is true or false."""
-_AGAIN = "Of these you said that they have passed, without evidence. Without a quotation none has."
+_AGAIN = (
+    "You answered that these statements have passed, without evidence. A statement without a quotation has not passed."
+)
 
 _WORDS = {"yes": "yes", "no": "no", "bare": "no", "unknown": "cannot tell"}
 
@@ -67,7 +69,7 @@ class _Vote:
 
 @dataclass(frozen=True, slots=True)
 class _Votes:
-    """The answers to one question, and the judge that gave them. ``wanted``: how many there should be."""
+    """The answers to one question, and the judge that gave them. ``answered``: whether there was any answer."""
 
     votes: tuple[_Vote, ...]
     judge: JudgeInfo
@@ -75,14 +77,14 @@ class _Votes:
 
     @property
     def verdict(self) -> Verdict:
-        """What more than half of the wanted votes say; without evidence counts as yes where it decides."""
+        """The verdict of more than half of the votes that were asked for; ``bare`` if votes without evidence decide."""
         needed = majority(self.judge.votes)
-        said = [vote.verdict for vote in self.votes]
-        if said.count("yes") >= needed:
+        verdicts = [vote.verdict for vote in self.votes]
+        if verdicts.count("yes") >= needed:
             return "yes"
-        if said.count("no") >= needed:
+        if verdicts.count("no") >= needed:
             return "no"
-        return "bare" if said.count("yes") + said.count("bare") >= needed else "unknown"
+        return "bare" if verdicts.count("yes") + verdicts.count("bare") >= needed else "unknown"
 
     @property
     def evidence(self) -> str:
@@ -149,7 +151,7 @@ def _question(
 
 
 def _lines(id_: str, question: JudgedQuestion) -> Iterator[str]:
-    yield f"- [{id_}] {question.text}"
+    yield f"- [{id_}] {f'{question.topic}: ' if question.topic else ''}{question.text}"
     yield from (f"  {detail}" for detail in question.details)
 
 
@@ -157,17 +159,17 @@ def _votes(poll: Poll[StatementsAnswer], ids: Iterable[str], material: JudgeMate
     votes: dict[str, list[_Vote]] = defaultdict(list)
     for answer in poll.answers:
         if answer.content is None:
-            reason = answer.trouble.message if answer.trouble else "it says nothing"
-            said = {id_: _Vote("unknown", f"the judge gave no answer: {reason}") for id_ in ids}
+            reason = answer.trouble.message if answer.trouble else "the answer is empty"
+            in_answer = {id_: _Vote("unknown", f"the judge gave no answer: {reason}") for id_ in ids}
         else:
-            said = _said(answer.content, ids, material)
-        for id_, vote in said.items():
+            in_answer = _votes_in(answer.content, ids, material)
+        for id_, vote in in_answer.items():
             votes[id_].append(vote)
     answered = any(answer.content is not None for answer in poll.answers)
     return {id_: _Votes(tuple(votes[id_]), poll.judge, answered) for id_ in ids}
 
 
-def _said(answer: StatementsAnswer, ids: Iterable[str], material: JudgeMaterial) -> dict[str, _Vote]:
+def _votes_in(answer: StatementsAnswer, ids: Iterable[str], material: JudgeMaterial) -> dict[str, _Vote]:
     """The vote on each question in one answer."""
     by_id: dict[str, list[StatementVerdict]] = defaultdict(list)
     for verdict in answer.answers:
@@ -202,15 +204,15 @@ def _vote(verdicts: Sequence[StatementVerdict], material: JudgeMaterial) -> _Vot
 def _outcome(name: str, question: JudgedQuestion, votes: _Votes) -> Outcome:
     verdict = votes.verdict
     passed = {"yes": True, "no": False, "bare": False}.get(verdict)
-    says = votes.evidence if verdict != "bare" else "the judge says yes without evidence, twice, which is a no"
+    evidence = votes.evidence if verdict != "bare" else "the judge says yes without evidence, twice, which is a no"
     if verdict == "unknown" and votes.judge.votes > 1 and votes.answered:
-        says = f"the votes of the judge have no majority: {says}"
+        evidence = f"the votes of the judge have no majority: {evidence}"
     return Outcome(
         assertion=name,
         type=JudgedQuestions.type,
         passed=passed,
-        explanation=f"{_WORDS[verdict]}: {clipped(one_line(says), MAX_EVAL_NAME_CHARACTERS)}",
-        evidence=clipped(says, MAX_EVAL_EVIDENCE_CHARACTERS),
+        explanation=f"{_WORDS[verdict]}: {clipped(one_line(evidence), MAX_EVAL_NAME_CHARACTERS)}",
+        evidence=clipped(evidence, MAX_EVAL_EVIDENCE_CHARACTERS),
         location=question.location,
         advisory=question.advisory,
         trouble="grader" if passed is None else None,
@@ -232,10 +234,11 @@ def _unanswered(name: str, question: JudgedQuestion, reason: str) -> Outcome:
 
 
 def _names(questions: Sequence[JudgedQuestion]) -> list[str]:
-    """A name for each question: its label and its text; unique."""
+    """A name for each question: its label, else its topic, and its text; unique."""
     names: list[str] = []
     for question in questions:
-        text = f"{question.label}: {question.text}" if question.label else question.text
+        label = question.label or question.topic
+        text = f"{label}: {question.text}" if label else question.text
         name = clipped(one_line(text), MAX_EVAL_NAME_CHARACTERS)
         name += " (advisory)" if question.advisory else ""
         number, unique = 2, name

@@ -44,6 +44,8 @@ QUESTIONS = (
 )
 NEGATED_QUESTIONS = ("must_not_have", "must_not_include", "forbidden", "forbidden_behaviors", "fail", "anti_patterns")
 TRIGGER = ("should_trigger", "expected_trigger", "expected_skill", "expect_skill", "skills_expected_to_activate")
+NO_SKILL_IF_NULL = frozenset({"expected_skill", "expect_skill"})
+"""Keys whose null says that no skill under test may load."""
 TAGS = ("tags", "category", "split")
 CONVERSATION = ("turns", "query_flow", "messages")
 SETTINGS = ("id", "files", "timeout_seconds", "max_turns", "expected_fail", "metadata")

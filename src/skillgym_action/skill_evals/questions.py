@@ -26,27 +26,29 @@ NEGATION = "the result does not: "
 class JudgedQuestion:
     """A statement about a session that the judge decides.
 
-    ``label``: an id or name of its author; ``details``: other texts of it, such as ``pass_if: at least 3 rows``.
-    ``advisory``: it is asked and shown, and never decides.
+    ``label``: an id or name of its author, for reports. ``topic``: the keys that the text is written under, such as
+    ``tone`` in a rubric; the judge reads them before the text. ``details``: other texts of it, such as ``pass_if: at
+    least 3 rows``. ``advisory``: it is asked and shown, and never decides.
     """
 
     text: str
     location: Location
     label: str | None = None
+    topic: str | None = None
     details: tuple[str, ...] = ()
     advisory: bool = False
 
 
 @dataclass(slots=True)
 class CaseAssertions:
-    """The assertions of a case so far. Equal questions count once."""
+    """The assertions of a case so far. Questions with equal texts and topics count once."""
 
     patterns: Patterns
     warnings: KeyWarnings
     skills: tuple[str, ...] = ()
     questions: list[JudgedQuestion] = field(default_factory=list)
     decided: list[DecidedEvalAssertion] = field(default_factory=list)
-    _texts: set[str] = field(default_factory=set)
+    _asked: set[tuple[str | None, str]] = field(default_factory=set)
     _read: int = 0
 
     @property
@@ -58,23 +60,25 @@ class CaseAssertions:
         """Whether there is anything yet."""
         return bool(self.questions or self.decided)
 
-    def read(self, value: SuiteValue, *, label: str | None = None, negated: bool = False) -> None:
-        """Add what a value says: a text, a list or a mapping. Raises SuiteError."""
+    def read(self, value: SuiteValue, *, topic: str | None = None, negated: bool = False) -> None:
+        """Add what a value says: a text, a list or a mapping. ``topic``: as in JudgedQuestion. Raises SuiteError."""
         written = value.value
         if isinstance(written, str):
-            self._add(value, value.as_text().strip(), label=label, negated=negated)
+            self._add(value, value.as_text().strip(), topic=topic, negated=negated)
         elif isinstance(written, list):
             if not written:
                 return
             for item in value.items():
                 if item.value is not None:
-                    self.read(item, label=label, negated=negated)
+                    self.read(item, topic=topic, negated=negated)
         elif isinstance(written, dict):
-            self._read_mapping(value, label, negated=negated)
+            self._read_mapping(value, topic, negated=negated)
+        elif topic is not None:
+            self._add(value, _scalar(written), topic=topic, negated=negated)
         else:
             last = value.key_path[-1] if value.key_path else ""
-            key = keys.in_words(last) if isinstance(last, str) else (label or "the result")
-            self._add(value, f"{key}: {_scalar(written)}", label=label, negated=negated)
+            key = keys.in_words(last) if isinstance(last, str) else "the result"
+            self._add(value, f"{key}: {_scalar(written)}", negated=negated)
 
     def add_expected(self, value: SuiteValue, text: str) -> None:
         """Add the question whether the result is what its author expects, where nothing else is asked."""
@@ -94,7 +98,7 @@ class CaseAssertions:
 
     # --- a mapping ------------------------------------------------------------------------------------
 
-    def _read_mapping(self, value: SuiteValue, label: str | None, *, negated: bool) -> None:
+    def _read_mapping(self, value: SuiteValue, topic: str | None, *, negated: bool) -> None:
         members = keys.Members(value)
         if not members.keys:
             raise value.error("is empty", "write what has to hold, as a text")
@@ -107,32 +111,41 @@ class CaseAssertions:
         text = _text(members, without=kind)
         if text is not None:
             self._warn_about(members)
-            label = _label(members, text) or label
-            advisory = _is_advisory(members)
-            details = tuple(_details(members, text))
-            self._add(text, text.as_text().strip(), label=label, negated=negated, details=details, advisory=advisory)
-        elif members.has(("type", *keys.OPERANDS)):
-            self._read_typed(members, label, negated=negated)
+            question = JudgedQuestion(
+                text=text.as_text().strip(),
+                location=text.location,
+                label=_label(members, text),
+                topic=topic,
+                details=tuple(_details(members, text)),
+                advisory=_is_advisory(members),
+            )
+            self._ask(question, text, negated=negated)
+        elif kind or members.has(("type", *keys.OPERANDS)):
+            self._read_typed(members, topic, negated=negated)
         else:
-            self._flatten(members, label, negated=negated)
+            self._flatten(members, topic, negated=negated)
 
-    def _read_typed(self, members: Members, label: str | None, *, negated: bool) -> None:
+    def _read_typed(self, members: Members, topic: str | None, *, negated: bool) -> None:
         """A mapping that has a type but no text: its operands are the question. Raises SuiteError without any."""
-        type_, found = members.named("type"), [*members.all(keys.OPERANDS)]
-        word = keys.in_words(type_.as_text()) if type_ and isinstance(type_.value, str) else "the result has"
+        type_ = next((item for item in members.all(("type", "check")) if _is_text(item)), None)
+        found = [item for item in members.all(keys.OPERANDS) if not _is_empty(item)]
+        word = keys.in_words(type_.as_text()) if type_ else "the result has"
         if not found:
             wanted = "value, pattern or path" if type_ else "a text"
             remedy = "write what has to hold: text: …; or the operand: value: …"
-            raise members.value.error(f"{word!r} lacks {wanted}, so that nobody can decide it", remedy)
+            raise members.value.error(f"{word!r} lacks {wanted}, so it cannot be decided", remedy)
         self._warn_about(members)
-        operands = ", ".join(f"{item.key_path[-1]} {_scalar(item.value)}" for item in found)
-        advisory = _is_advisory(members)
-        self._add(
-            members.value, f"{word}: {operands}", label=_label(members) or label, negated=negated, advisory=advisory
+        question = JudgedQuestion(
+            text=f"{word}: {', '.join(f'{item.key_path[-1]} {_scalar(item.value)}' for item in found)}",
+            location=members.value.location,
+            label=_label(members),
+            topic=topic,
+            advisory=_is_advisory(members),
         )
+        self._ask(question, members.value, negated=negated)
 
-    def _flatten(self, members: Members, label: str | None, *, negated: bool) -> None:
-        """A mapping of texts or lists: each of its members, with the key as the label. Raises SuiteError."""
+    def _flatten(self, members: Members, topic: str | None, *, negated: bool) -> None:
+        """A mapping of texts or lists: each of its members, with the key as the topic. Raises SuiteError."""
         before = self._read
         title = _label(members) if _has_lists(members) else None
         self._warn_about_grades(members)
@@ -140,10 +153,12 @@ class CaseAssertions:
             for item in members.all((key,)):
                 if key in keys.GRADED or _is_empty(item) or (title and key in keys.QUESTION_LABEL):
                     continue
+                if key in keys.QUESTION_WITHOUT_EFFECT and (title or not isinstance(item.value, str | list | dict)):
+                    continue
                 if not (key in {"advisory", "required"} and isinstance(item.value, bool)):
                     opposite = negated != (key in keys.NEGATED_QUESTIONS)
-                    own = ", ".join(filter(None, (label, title, str(item.key_path[-1]))))
-                    self.read(item, label=own, negated=opposite)
+                    own = ", ".join(filter(None, (topic, title, str(item.key_path[-1]))))
+                    self.read(item, topic=own, negated=opposite)
         if self._read == before:
             raise members.value.error("has no text that says what has to hold", "write one: text: …")
 
@@ -159,27 +174,21 @@ class CaseAssertions:
 
     # --- adding ---------------------------------------------------------------------------------------
 
-    def _add(
-        self,
-        at: SuiteValue,
-        text: str,
-        *,
-        label: str | None = None,
-        negated: bool = False,
-        details: tuple[str, ...] = (),
-        advisory: bool = False,
-    ) -> None:
+    def _add(self, at: SuiteValue, text: str, *, topic: str | None = None, negated: bool = False) -> None:
+        self._ask(JudgedQuestion(text=text, location=at.location, topic=topic), at, negated=negated)
+
+    def _ask(self, question: JudgedQuestion, at: SuiteValue, *, negated: bool) -> None:
+        """Add a question, or its opposite, unless it is there already. Raises SuiteError."""
         self._read += 1
-        if len(text) > MAX_EVAL_QUESTION_CHARACTERS:
+        if len(question.text) > MAX_EVAL_QUESTION_CHARACTERS:
             raise at.error(f"is longer than {MAX_EVAL_QUESTION_CHARACTERS:,} characters", "ask several questions")
-        text = NEGATION + text if negated else text
-        same = " ".join(text.split())
-        if same in self._texts:
-            return
-        self._texts.add(same)
-        question = JudgedQuestion(text=text, location=at.location, label=label, details=details, advisory=advisory)
-        self.questions.append(question)
-        self._refuse_many(at)
+        if negated:
+            question = replace(question, text=NEGATION + question.text)
+        same = (question.topic, " ".join(question.text.split()))
+        if same not in self._asked:
+            self._asked.add(same)
+            self.questions.append(question)
+            self._refuse_many(at)
 
     def _refuse_many(self, at: SuiteValue) -> None:
         if len(self.questions) + len(self.decided) > MAX_EVAL_QUESTIONS:
@@ -245,8 +254,8 @@ def _label(members: Members, text: SuiteValue | None = None) -> str | None:
 
 
 def _details(members: Members, text: SuiteValue) -> Iterator[str]:
-    """What else a question says: other texts, operands, and keys that are not known."""
-    left_out = {*keys.QUESTION_LABEL, *keys.GRADED, *keys.QUESTION_WITHOUT_EFFECT, "type", "advisory", "required"}
+    """The other texts, operands and unknown keys of a question, as ``key: value``."""
+    left_out = {"id", *keys.GRADED, *keys.QUESTION_WITHOUT_EFFECT, "type", "advisory", "required"}
     for key in members.keys:
         for item in members.all((key,)):
             if key not in left_out and item.key_path != text.key_path:

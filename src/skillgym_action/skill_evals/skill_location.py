@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import EVAL_FOLDERS, RESULTS_ENDING, SKILL_FILE, read_skill
+from skillgym_action.documents.skill_files import EVAL_FOLDERS, RESULTS_ENDING, SKILL_FILE, above_evals, read_skill
 from skillgym_action.documents.user_files import kind_of, read_text
 from skillgym_action.limits import MAX_LISTED_SKILLS, MAX_SKILL_SEARCH_ENTRIES
 from skillgym_action.model.errors import Location, Problem, SuiteError
@@ -31,7 +30,7 @@ _REMEDY = "put the suite into the folder evals/ of the skill, or name the skill'
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillLocation:
-    """The skills that are installed for a suite: one, or several if the suite names several, or nothing tells which.
+    """The skills that are installed for a suite: one; several if the suite names several, or if no name chooses one.
 
     ``warnings``: about the names of the skills, with the suite file as their place.
     """
@@ -156,8 +155,8 @@ class _Search:
 
     def _above_evals(self) -> Path | None:
         """The folder above the nearest ``evals/`` that the suite is in."""
-        inside = [folder for folder in self._files.file.parents if folder.is_relative_to(self._files.root)]
-        return next((above for folder, above in pairwise(inside) if folder.name.lower() in EVAL_FOLDERS), None)
+        above = above_evals(self._files.file.parent)
+        return above if above and above.is_relative_to(self._files.root) else None
 
     def _levels(self) -> Iterator[Path]:
         """The folder above ``evals/``, or that of the suite, and those above it up to the repository's root."""

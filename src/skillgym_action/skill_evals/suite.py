@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents.documents import read_document
+from skillgym_action.documents.skill_files import above_evals
 from skillgym_action.documents.suite_values import SuiteValue
 from skillgym_action.model.errors import SuiteError, closest_match
 from skillgym_action.skill_evals import keys
@@ -86,19 +87,17 @@ def _threshold(members: keys.Members) -> float | None:
     item = members.first(keys.THRESHOLD)
     if item is None:
         return None
-    value = item.value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise item.wrong_type("a number above 0, at most 1")
-    return None if value == 1 else float(value)
+    share = item.as_number(above=True, most=1)
+    return None if share == 1 else float(share)
 
 
 def _places(source: SuiteFile, location: SkillLocation) -> InputPlaces:
     """Where input files are: in the folder above ``evals/``, beside the suite, in the skill's, or at the root."""
     from skillgym_action.skill_evals.input_files import InputPlaces
-    from skillgym_action.skill_evals.suite_parts import above_evals, root_of
+    from skillgym_action.skill_evals.suite_parts import root_of
 
     root, folder = root_of(source), source.file.parent
-    above = above_evals(folder)
+    above = above_evals(folder) or folder.parent
     own = [skill.folder for skill in location.skills] if len(location.skills) == 1 else []
 
     def shown(file: Path) -> str:

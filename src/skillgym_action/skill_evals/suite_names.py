@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from skillgym_action.documents.skill_files import IN_RESULTS
 from skillgym_action.formats import vendored_folder
 from skillgym_action.model.errors import closest_match
 from skillgym_action.model.suite import NotASuite
@@ -14,7 +15,6 @@ from skillgym_action.skill_evals.trigger_shapes import LISTS, trigger_shape
 EVALS_NAME = re.compile(r"(^|/)([^/]*\.)?evals\.json$", re.IGNORECASE)
 TRIGGERS_NAME = re.compile(r"(^|/)trigger[^/]*(eval|quer)[^/]*\.json$", re.IGNORECASE)
 IGNORED = re.compile(r"(^|/)(node_modules|\.git)/")
-RESULTS = re.compile(r"(^|/)([^/]*-workspace|iteration-\d+|results)/", re.IGNORECASE)
 _KEYS = re.compile(r'"(evals?|skill_name|prompt|query|should_trigger)"')
 _BLANK = " \t\r\n\0\ufeff\ufffd"
 _LIKENESS = 0.8
@@ -29,7 +29,7 @@ _OTHER_SHAPE = NotASuite(
 
 def named(path: str) -> bool:
     """Whether the path is ``evals.json``, ``*.evals.json`` or ``trigger-evals.json``, and not among results."""
-    return bool(_has_a_name(path) and not IGNORED.search(path) and not RESULTS.search(path))
+    return bool(_has_a_name(path) and not IGNORED.search(path) and not IN_RESULTS.search(path))
 
 
 def accepts(path: str, head: str) -> bool:
@@ -53,7 +53,7 @@ def rejection(path: str, head: str) -> NotASuite | None:
         return None
     if ignored := IGNORED.search(path):
         return NotASuite(reason=f"is in the folder {ignored[2]}, where no suites are looked for")
-    if found := RESULTS.search(path):
+    if found := IN_RESULTS.search(path):
         return NotASuite(reason=f"is in the folder {found[2]}, which has results of evals")
     if folder := vendored_folder(path):
         return NotASuite(reason=f"is in the folder {folder}, and no evals of a skill")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import EVAL_FOLDERS
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
@@ -78,12 +77,6 @@ def root_of(source: SuiteFile) -> Path:
     """The folder that the suite's path is relative to; its own folder if the path is absolute."""
     path = PurePosixPath(source.path)
     return source.file.parent if path.is_absolute() else source.file.parents[len(path.parts) - 1]
-
-
-def above_evals(folder: Path) -> Path:
-    """The folder above the nearest ``evals/`` that ``folder`` is, or is in; else the one above ``folder``."""
-    found = (one.parent for one in (folder, *folder.parents) if one.name.lower() in EVAL_FOLDERS)
-    return next(found, folder.parent)
 
 
 def _name(source: SuiteFile, location: SkillLocation) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_LISTED_SKILLS, MAX_SUITE_CASES, MAX_TRIGGER_RUNS
@@ -86,20 +86,9 @@ def _settings(source: SuiteFile, top: SuiteValue, skills: tuple[str, ...]) -> Tr
     return TriggerSettings(
         skills=skills,
         rounds=source.skills.settings.trigger_rounds,
-        runs=3 if runs is None else int(_number(runs, 1, MAX_TRIGGER_RUNS, whole=True)),
-        threshold=0.5 if threshold is None else _number(threshold, 0, 1),
+        runs=int(runs.as_number(least=1, most=MAX_TRIGGER_RUNS, whole=True)) if runs else 3,
+        threshold=threshold.as_number(above=True, most=1) if threshold else 0.5,
     )
-
-
-def _number(item: SuiteValue, least: float, most: float, *, whole: bool = False) -> float:
-    """A number in that range, above 0. Raises SuiteError."""
-    value = item.value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        fits = value > 0 and least <= value <= most
-        if fits and not (whole and value != int(value)):
-            return float(value)
-    kind = "a whole number" if whole else "a number"
-    raise item.wrong_type(f"{kind} from {least:g} to {most:g}" if least else f"{kind} above 0, at most {most:g}")
 
 
 def _case(case_id: str, query: TriggerQuery, settings: TriggerSettings, loaded: LoadedEvals) -> BenchmarkCase:
@@ -114,6 +103,7 @@ def _case(case_id: str, query: TriggerQuery, settings: TriggerSettings, loaded: 
         prompt = prompt_of(members, trigger_shapes.QUERY, loaded.warnings)
         title, tags = title_of(members), tags_of(members, trigger_shapes.TAGS)
         expected = expected or trigger_shapes.expected_of(members)
+        expected = expected and _of_named_skill(expected, members, settings, loaded)
     if expected is None:
         raise value.error("does not say whether the skill has to load", "write should_trigger: true or false")
     rule = settings.rule(expected, value)
@@ -126,6 +116,21 @@ def _case(case_id: str, query: TriggerQuery, settings: TriggerSettings, loaded: 
         tags=tags,
         trigger=rule,
     )
+
+
+def _of_named_skill(
+    expected: ExpectedTrigger, members: keys.Members, settings: TriggerSettings, loaded: LoadedEvals
+) -> ExpectedTrigger:
+    """What a query expects of the skill that it names beside ``should_trigger``, if that is under test."""
+    item = members.first(keys.SKILL)
+    if item is None or expected.skill is not None:
+        return expected
+    if item.value in settings.skills:
+        return replace(expected, skill=str(item.value))
+    known = ", ".join(settings.skills[:MAX_LISTED_SKILLS])
+    message = f"{item.key_path[-1]} has no effect: the skill {item.value} is not installed for this suite: {known}"
+    loaded.warnings.once(item, message)
+    return expected
 
 
 def _skills_named(queries: tuple[TriggerQuery, ...]) -> tuple[str, ...]:

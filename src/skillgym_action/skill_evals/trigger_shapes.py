@@ -31,7 +31,7 @@ Shape = Literal["list", "two lists", "skills"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExpectedTrigger:
-    """Whether a skill has to load, or must not. ``skill``: which one; None: any skill under test."""
+    """Whether a skill has to load, or must not. ``skill``: its name; None: any skill under test."""
 
     loads: bool
     skill: str | None = None
@@ -48,7 +48,7 @@ class TriggerQuery:
 def trigger_shape(value: object, *, certain: bool = False) -> Shape | None:
     """The shape of a value that is a list of trigger queries; None: it is none.
 
-    ``certain``: the file is called so; else ``expected`` with the name of a skill, or with null, may be anything.
+    ``certain``: the file has the name of a trigger list; in others ``expected`` may be null or any text.
     """
     if isinstance(value, list):
         return "list" if _are_queries(value, certain=certain) else None
@@ -63,7 +63,9 @@ def trigger_shape(value: object, *, certain: bool = False) -> Shape | None:
     skills = members.get("skills")
     entries = skills if isinstance(skills, list) else [*skills.values()] if isinstance(skills, dict) else []
     two = any(
-        isinstance(one, dict) and any(_is_filled(one.get(key)) for key in (POSITIVE, NEGATIVE)) for one in entries
+        isinstance(one, dict)
+        and any(_is_filled(item) for key, item in one.items() if keys.canonical(key) in {POSITIVE, NEGATIVE})
+        for one in entries
     )
     return "skills" if two else None
 
@@ -128,7 +130,7 @@ def _are_queries(cases: object, *, certain: bool) -> bool:
 
 
 def _has_mark(case: dict[str, object], *, certain: bool) -> bool:
-    """Whether a case says what has to load. ``expected`` alone does with a word for it."""
+    """Whether a case has a key for what has to load; ``expected`` only with a word such as ``trigger``."""
     if any(key in case for key in EXPECTED[:-1]):
         return True
     word = case.get("expected", ...)

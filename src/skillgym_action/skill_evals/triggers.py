@@ -1,4 +1,4 @@
-"""Trigger evals: whether the skill under test is loaded for a query, or stays out of it."""
+"""Trigger evals: whether the skill under test is loaded for a query."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class SkillTriggerAssertion:
             assertion=self.name,
             type=self.type,
             passed=None,
-            explanation=f"it cannot be told whether {skills_in_words(self.skills)} was loaded: {agent} reports "
-            "no events, or plays a session without the skill; run it on an agent that does",
+            explanation=f"it is not known whether {skills_in_words(self.skills)} was loaded: {agent} reports "
+            "no events, or replays a session without the skill; use an agent that reports events",
             location=self.location,
             trouble="grader",
         )
@@ -99,5 +99,5 @@ def _how(event: Event) -> str:
 
 
 def trigger_assertion(rule: TriggerRule, location: Location | None = None) -> SkillTriggerAssertion:
-    """The assertion of a query with that rule; also for a case that asks something else, too."""
+    """The assertion with that rule: of a query, or of a case that has other assertions, too."""
     return SkillTriggerAssertion(skills=rule.skills, should_trigger=rule.should_trigger, location=location)

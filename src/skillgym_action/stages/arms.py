@@ -48,7 +48,7 @@ def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options:
 
 
 def _with_indicators(suite: BenchmarkSuite) -> BenchmarkSuite:
-    """The suite, in which assertions that only tell the arms apart never decide: unless a case has no other."""
+    """The suite, in which indicators are advisory in cases of several arms, unless a case has no other assertion."""
     cases = []
     for case in suite.cases:
         shown = tuple(

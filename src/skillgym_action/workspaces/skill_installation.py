@@ -1,4 +1,4 @@
-"""Skills under test, as they are copied into workspaces: without what would tell an agent how it is judged.
+"""Copies of skills under test in workspaces, without the evals that agents must not read.
 
 A pull request may choose the folder's content. What cannot be copied as it is, is refused with a message.
 """
@@ -56,7 +56,7 @@ NOTHING_INSTALLED = InstalledSkills()
 
 
 class SkillRefusedError(OSError):
-    """A skill cannot be installed; the message says why."""
+    """A skill cannot be installed; the message has the reason."""
 
     def __init__(self, message: str) -> None:
         super().__init__(None, message)
@@ -78,13 +78,13 @@ def files_of_skill(skill: SkillUnderTest, repository: Repository, hidden: Iterab
             raise SkillRefusedError(f"the skill {skill.name}: there is no {SKILL_FILE} in {skill.folder}")
         nested = {posixpath.dirname(name) for name in names if posixpath.basename(name) == SKILL_FILE} - {""}
     own = {os.path.relpath(repository.root / path, skill.origin or skill.folder) for path in hidden}
-    kept = tuple(name for name in names if not _is_left_out(name, nested | own))
-    if len(kept) > MAX_SKILL_FILES:
+    installed = tuple(name for name in names if not _is_left_out(name, nested | own))
+    if len(installed) > MAX_SKILL_FILES:
         raise SkillRefusedError(
-            f"the skill {skill.name} has {len(kept):,} files, more than {MAX_SKILL_FILES:,}: "
+            f"the skill {skill.name} has {len(installed):,} files, more than {MAX_SKILL_FILES:,}: "
             "keep in its folder only what agents need"
         )
-    return kept
+    return installed
 
 
 def _relative(repository: Repository, path: str, folder: Path) -> str:

@@ -160,7 +160,7 @@ def test_an_answer_without_a_verdict_decides_nothing():
     assert "the judge gave no answer" in grade.explanation
 
 
-def test_without_a_judge_it_is_said_what_is_missing():
+def test_without_a_judge_the_message_says_what_is_missing():
     grade = JudgedCriteria(criteria="It greets.").grade(context())
     assert (grade.passed, grade.explanation) == (None, "1 question needs a judge: set run.judge")
 

@@ -164,23 +164,21 @@ def grader(frontmatter: str, body: str = "") -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "message"),
     [
         pytest.param(
-            prompt("nonsense: 1"), "evals/one/prompt.md:2:1: nonsense: unknown key 'nonsense'", id="row 28: key"
+            prompt("nonsense: 1"), "evals/one/prompt.md:2:1: nonsense: unknown key 'nonsense'", id="an unknown key"
         ),
-        pytest.param(
-            {"evals/one/graders/hello.md": None}, "evals/one/prompt.md:1:1: has no grader", id="row 28: no grader"
-        ),
+        pytest.param({"evals/one/graders/hello.md": None}, "evals/one/prompt.md:1:1: has no grader", id="no grader"),
         pytest.param(
             prompt("max_turns: 500"),
             "evals/one/prompt.md:2:1: max_turns: must be a whole number, from 1 to 200, not 500",
-            id="row 28: limit",
+            id="over a limit",
         ),
         pytest.param(prompt("runs: 51"), "prompt.md:2:1: runs: must be a whole number, from 1 to 50", id="runs"),
         pytest.param(prompt("runs: 0"), "prompt.md:2:1: runs: must be a whole number, from 1 to 50", id="no runs"),
         pytest.param(
-            prompt("timeout_seconds: 3601"), "timeout_seconds: must be a number, from 0.001 to 3600", id="time"
+            prompt("timeout_seconds: 3601"), "timeout_seconds: must be a number above 0, at most 3,600", id="time"
         ),
         pytest.param(prompt("max_turn: 5"), "unknown key 'max_turn'; did you mean 'max_turns'?", id="a typing error"),
         pytest.param(prompt("env: {HOME: x}"), "env.HOME: is no variable that a case may set", id="a variable"),
@@ -197,6 +195,11 @@ def grader(frontmatter: str, body: str = "") -> dict[str, str]:
             {"evals/one/case.yaml": "schema_version: 2.0\nname: x\n"},
             "case.yaml:1:1: schema_version: needs a newer version than this one, which reads 1.x: 2",
             id="a newer version",
+        ),
+        pytest.param(
+            {"evals/one/prompt.md": "---\nschema_version: 2.0\n---\nHi.\n"},
+            "prompt.md:2:1: schema_version: needs a newer version than this one, which reads 1.x: 2",
+            id="a newer prompt.md",
         ),
         pytest.param({"evals/one/case.yaml": "schema_version: 1\n"}, "case.yaml:1:1: has no name", id="no name"),
         pytest.param(
@@ -256,10 +259,10 @@ def grader(frontmatter: str, body: str = "") -> dict[str, str]:
         pytest.param(prompt("a: &a [*a]"), "prompt.md:2:", id="an alias of itself"),
     ],
 )
-def test_a_mistake_costs_its_case_only_and_is_told_with_its_place(tmp_path, files, told):
+def test_a_mistake_costs_its_case_only_and_is_reported_with_its_place(tmp_path, files, message):
     root = plugin(tmp_path, {"evals/two/prompt.md": "Hi.", "evals/two/graders/a.md": REGEX, **files})
     (problem,) = problems(root)
-    assert told in problem
+    assert message in problem
     assert [case.id for case in loaded(root).cases] == ["two"]
 
 
@@ -333,20 +336,20 @@ def test_the_same_name_costs_the_second_case(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("manifest", "told"),
+    ("manifest", "message"),
     [
         pytest.param("{", ".claude-plugin/plugin.json:1:2: not JSON", id="broken"),
         pytest.param("[]", ".claude-plugin/plugin.json:1:1: must be a mapping", id="no mapping"),
         pytest.param('{"name": "../x"}', "the name '../x' of the plugin cannot be the name of a folder", id="a path"),
     ],
 )
-def test_a_broken_manifest_is_told(tmp_path, manifest, told):
+def test_a_broken_manifest_is_reported(tmp_path, manifest, message):
     (problem,) = problems(plugin(tmp_path, {MANIFEST: manifest}))
-    assert told in problem
+    assert message in problem
 
 
 @pytest.mark.parametrize(
-    ("wanted", "granted", "told"),
+    ("wanted", "granted", "message"),
     [
         pytest.param("", ("Read", "Bash"), "", id="what is granted, where nothing is asked for"),
         pytest.param("allowed_tools: [Read]", ("Read",), "", id="less than is granted"),
@@ -361,11 +364,11 @@ def test_a_broken_manifest_is_told(tmp_path, manifest, told):
         ),
     ],
 )
-def test_the_configuration_grants_tools(tmp_path, wanted, granted, told):
+def test_the_configuration_grants_tools(tmp_path, wanted, granted, message):
     suite = loaded(plugin(tmp_path, prompt(wanted or "tags: [a]")), allow_tools=("Read", "Bash"))
     (case,) = suite.cases
     assert case.agent.allowed_tools == granted
-    assert "".join(map(str, suite.warnings)) == told
+    assert "".join(map(str, suite.warnings)) == message
 
 
 def test_a_case_without_a_granted_tool_cannot_be_used(tmp_path):
@@ -380,7 +383,7 @@ def test_a_threshold_of_the_user_replaces_that_of_all_cases(tmp_path):
 
 
 @pytest.mark.parametrize("folders", ["../other", ["evals", "../other"], ["evals", "/other"], ["evals", 1], ["."]])
-def test_eval_folders_outside_of_the_plugin_are_told(tmp_path, folders):
+def test_eval_folders_outside_of_the_plugin_are_reported(tmp_path, folders):
     manifest = json.dumps({"name": "g", "experimental": {"evals": folders}})
     suite = loaded(plugin(tmp_path, {MANIFEST: manifest}))
     assert suite.cases == ()

@@ -21,7 +21,7 @@ def outcome(tmp_path, entry, answer="It is Done.", **figures):
     return found
 
 
-HELD = [
+HOLDING = [
     pytest.param({"type": "contains", "value": "Done"}, "'Done' is in the final message", id="the message"),
     pytest.param({"type": "contains", "value": "42"}, "'42' is in out/report.md", id="a created file"),
     pytest.param({"type": "contains", "value": "make check"}, "'make check' is in a command", id="a command"),
@@ -44,14 +44,14 @@ HELD = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "explanation"), HELD)
+@pytest.mark.parametrize(("entry", "explanation"), HOLDING)
 def test_what_holds(tmp_path, entry, explanation):
     found = outcome(tmp_path, entry)
     assert (found.passed, found.evidence) == (True, None)
     assert explanation in found.explanation
 
 
-BROKEN = [
+FAILING = [
     pytest.param({"type": "contains", "value": "done"}, "'done' is not in the final message, the created", id="case"),
     pytest.param({"type": "contains", "value": ["Done", "zzz"]}, "'zzz' is not in", id="one of several is missing"),
     pytest.param(
@@ -71,7 +71,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "explanation"), BROKEN)
+@pytest.mark.parametrize(("entry", "explanation"), FAILING)
 def test_what_does_not_hold(tmp_path, entry, explanation):
     found = outcome(tmp_path, entry)
     assert found.passed is False
@@ -92,7 +92,7 @@ def test_a_skill_is_used_if_it_was_loaded(tmp_path, skill, confidence, passed):
     assert outcome(tmp_path, {"type": "skill_used"}, detected_skills=detected).passed is passed
 
 
-def test_a_search_that_takes_too_long_tells_nothing(tmp_path):
+def test_a_search_that_takes_too_long_decides_nothing(tmp_path):
     found = outcome(tmp_path, {"type": "regex", "value": "(a|aa)+$"}, "a" * 5_000 + "!")
     assert (found.passed, found.trouble) == (None, "grader")
     assert "the pattern was searched for more than" in found.explanation

@@ -31,6 +31,13 @@ ASKED = [
         {"rubric": {"tone": "kind", "facts": ["a", "b"]}}, ["tone = kind", "facts = a", "facts = b"], id="map"
     ),
     pytest.param({"rubric": {"a": {"b": ["c"]}}}, ["a, b = c"], id="a map in a map"),
+    pytest.param(
+        {"rubric": {"summary": "present", "table": "present"}},
+        ["summary = present", "table = present"],
+        id="equal texts of a map",
+    ),
+    pytest.param({"rubric": [{"name": "tone", "weight": 3, "criteria": ["a"]}]}, ["tone, criteria = a"], id="a weight"),
+    pytest.param({"rubric": {"rows": 5, "points": 2}}, ["rows = 5"], id="points and a number"),
     pytest.param({"rubric": [{"name": "tone", "criteria": ["a"]}]}, ["tone, criteria = a"], id="a name and a list"),
     pytest.param(
         {"expected": {"must_have": ["a"], "forbidden": ["b"]}},
@@ -69,9 +76,10 @@ def test_what_the_judge_is_asked(tmp_path, keys, expected):
 
 
 def test_other_texts_of_a_question_are_shown_to_the_judge(tmp_path):
-    suite = read_cases(tmp_path, {"assertions": [{"text": "a", "pass_if": "3 rows", "hint": "none", "path": "x.csv"}]})
+    entry = {"id": 1, "text": "a", "name": "rows", "pass_if": "3 rows", "hint": "none", "path": "x.csv"}
+    suite = read_cases(tmp_path, {"assertions": [entry]})
     (question,) = suite.cases[0].assertions[0].questions
-    assert question.details == ("pass_if: 3 rows", "path: x.csv")
+    assert question.details == ("name: rows", "pass_if: 3 rows", "path: x.csv")
 
 
 DECIDED = [
@@ -105,6 +113,8 @@ def test_names_of_assertions_are_unique(tmp_path):
 
 WRONG = [
     pytest.param({"assertions": [{"type": "contains"}]}, "lacks value, pattern or path", id="no operand"),
+    pytest.param({"assertions": [{"check": "contains"}]}, "lacks value, pattern or path", id="none with check"),
+    pytest.param({"assertions": [{"type": "contains", "value": ""}]}, "lacks value, pattern", id="an empty operand"),
     pytest.param({"assertions": [{"type": "regex", "value": "("}]}, "'(' is not a regular expression", id="a pattern"),
     pytest.param({"assertions": [{"type": "file_exists", "path": "../x"}]}, "'../x' is not below", id="upwards"),
     pytest.param({"assertions": [{"type": "file_exists", "path": "/x"}]}, "'/x' is not below", id="absolute"),
@@ -123,12 +133,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("keys", "said"), WRONG)
-def test_what_cannot_be_decided_is_refused(tmp_path, keys, said):
+@pytest.mark.parametrize(("keys", "message"), WRONG)
+def test_what_cannot_be_decided_is_refused(tmp_path, keys, message):
     suite = read_cases(tmp_path, keys, {"expectations": ["fine"]})
     assert [case.id for case in suite.cases] == ["eval-2"]
     (problem,) = problems(suite)
-    assert said in problem
+    assert message in problem
     assert problem.startswith("skills/pdf/evals/evals.json:1:")
 
 

@@ -1,4 +1,4 @@
-"""Which folder is the skill of a suite: the order of places, names, and what is said when there is none."""
+"""Which folder is the skill of a suite: the order of places, names, and the message if there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``evals.json`` in the shapes that its authors give it: which files are read, as what, and what is told."""
+"""``evals.json`` in the shapes that its authors give it: which files are suites, their cases, and messages."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_eval_files import EVALS, SKILL, EvalSource, problems, questions_of, read_cases, read_evals, texts, warnings
+from skill_eval_files import (
+    EVALS,
+    SKILL,
+    decided,
+    problems,
+    questions_of,
+    read_cases,
+    read_evals,
+    texts,
+    warnings,
+)
 from skillgym_action.documents.documents import program_document
 from skillgym_action.documents.suite_values import SuiteValue
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.skill_evals import keys
-from skillgym_action.skill_evals import suite as skill_evals
 from skillgym_action.skill_evals.cases import SuiteSettings, cases_of
 from skillgym_action.skill_evals.input_files import InputPlaces
 from skillgym_action.skill_evals.suite_names import accepts, rejection
@@ -63,7 +72,7 @@ def test_shapes_of_public_files_are_read_without_a_word(tmp_path, value, ids):
 
 
 def test_a_case_has_its_settings(tmp_path):
-    given = {
+    keys_of_case = {
         "id": 7,
         "eval_name": "count",
         "tags": ["a", "b"],
@@ -77,7 +86,7 @@ def test_a_case_has_its_settings(tmp_path):
         "difficulty": "easy",
         "expectations": ["a", "b"],
     }
-    suite = read_cases(tmp_path, given, pass_threshold=0.5)
+    suite = read_cases(tmp_path, keys_of_case, pass_threshold=0.5)
     (case,) = suite.cases
     assert warnings(suite) == []
     assert (case.id, case.title, case.tags) == ("7", "count", ("a", "b", "category:basic", "split:train"))
@@ -104,7 +113,11 @@ WRONG = [
     pytest.param({"id": {}}, "id: must be a number or text", id="an id that is a mapping"),
     pytest.param({"id": "x" * 1_001}, "is longer than", id="a long id"),
     pytest.param({"timeout_seconds": "9"}, "timeout_seconds: must be a number above 0", id="a timeout"),
-    pytest.param({"timeout_seconds": True}, "timeout_seconds: must be a number above 0", id="true for a number"),
+    pytest.param(
+        {"timeout_seconds": True},
+        "timeout_seconds: must be a number above 0",
+        id="true for a number",
+    ),
     pytest.param({"max_turns": 1.5}, "max_turns: must be a whole number above 0", id="rounds"),
     pytest.param({"expected_fail": "no"}, "expected_fail: must be true or false", id="a flag"),
     pytest.param({"tags": [{}]}, "tags[0]: must be text", id="tags"),
@@ -112,12 +125,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("given", "said"), WRONG)
-def test_a_case_that_cannot_be_used_is_refused_and_the_others_run(tmp_path, given, said):
-    suite = read_cases(tmp_path, CASE | given, CASE)
+@pytest.mark.parametrize(("keys_of_case", "message"), WRONG)
+def test_a_case_that_cannot_be_used_is_refused_and_the_others_run(tmp_path, keys_of_case, message):
+    suite = read_cases(tmp_path, CASE | keys_of_case, CASE)
     (problem,) = problems(suite)
     assert problem.startswith("skills/pdf/evals/evals.json:1:")
-    assert said in problem
+    assert message in problem
     assert [case.id for case in suite.cases] == ["eval-2"]
 
 
@@ -132,11 +145,11 @@ UNUSABLE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), UNUSABLE)
-def test_a_file_that_cannot_be_used_says_why(tmp_path, text, said):
+@pytest.mark.parametrize(("text", "message"), UNUSABLE)
+def test_a_file_that_cannot_be_used_says_why(tmp_path, text, message):
     with pytest.raises(SuiteError) as raised:
         read_evals(tmp_path, text)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_suite_without_cases_is_errored(tmp_path):
@@ -149,6 +162,15 @@ def test_a_second_prompt_is_named(tmp_path):
     suite = read_cases(tmp_path, CASE | {"task": "q", "query": "p"})
     assert [line.partition(": ")[2] for line in warnings(suite)] == [
         "evals[0].task: task has no effect, since there is prompt"
+    ]
+
+
+def test_messages_that_the_agent_does_not_get_are_named(tmp_path):
+    system, user = {"role": "system", "content": "s"}, {"role": "user", "content": "p"}
+    suite = read_evals(tmp_path, {"evals": [{"messages": [system, user], "expectations": ["a"]}]})
+    assert [case.prompt for case in suite.cases] == ["p"]
+    assert [line.partition(": ")[2] for line in warnings(suite)] == [
+        "evals[0].messages[0]: the message has no effect: the agent gets the prompt alone; add it to the prompt"
     ]
 
 
@@ -206,13 +228,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("file", "said"), REFUSED)
-def test_input_files_that_are_not_copied(tmp_path, file, said):
+@pytest.mark.parametrize(("file", "message"), REFUSED)
+def test_input_files_that_are_not_copied(tmp_path, file, message):
     (tmp_path / "skills/pdf").mkdir(parents=True)
     (tmp_path / "skills/pdf/link").symlink_to("SKILL.md")
     suite = read_evals(tmp_path, {"evals": [CASE | {"files": [file]}]})
     (problem,) = problems(suite)
-    assert said in problem
+    assert message in problem
 
 
 # --- names ------------------------------------------------------------------------------------------
@@ -274,6 +296,7 @@ LISTS = [
     pytest.param(
         {"skills": [{"name": "pdf", "should_trigger": ["a"], "should_not_trigger": ["b"]}]}, "+a -b", id="2 %"
     ),
+    pytest.param({"skills": [{"name": "pdf", "shouldTrigger": ["a"]}]}, "+a", id="shouldTrigger of a skill"),
     pytest.param(
         [{"query": "a", "expected": "trigger"}, {"query": "b", "expected": "no_trigger"}], "+a -b", id="words"
     ),
@@ -329,6 +352,33 @@ def test_triggers_in_evals_json_need_no_other_question(tmp_path):
     assert (both.questions, both.trigger, len(both.assertions)) == (1, None, 2)
 
 
+@pytest.mark.parametrize(
+    ("keys_of_case", "expected"),
+    [
+        pytest.param({"expected_skill": None}, ["does not load the skill pdf"], id="no skill expected"),
+        pytest.param({"expectSkill": None}, ["does not load the skill pdf"], id="expectSkill"),
+        pytest.param({"skills_expected_to_activate": []}, ["does not load the skill pdf"], id="an empty list"),
+        pytest.param({"skills_expected_to_activate": ["pdf"]}, ["loads the skill pdf"], id="a list"),
+        pytest.param({"should_trigger": None}, [], id="null is no key"),
+    ],
+)
+def test_a_case_may_expect_that_no_skill_loads(tmp_path, keys_of_case, expected):
+    (case,) = read_cases(tmp_path, CASE | keys_of_case).cases
+    assert decided(case) == expected
+
+
+def test_a_query_may_name_the_skill_beside_should_trigger(tmp_path):
+    files = SKILL | {"skills/docx/SKILL.md": "---\nname: docx\n---\n"}
+    marks = [("docx", True), ("pdf", False), ("xlsx", True)]
+    value = [{"query": "a", "skill": skill, "should_trigger": loads} for skill, loads in marks]
+    suite = read_evals(tmp_path, value, files, "evals/trigger-evals.json")
+    found = [(case.trigger.skills, case.trigger.should_trigger) for case in suite.cases]
+    assert found == [(("docx",), True), (("pdf",), False), (("docx", "pdf"), True)]
+    assert [line.partition(": ")[2] for line in warnings(suite)] == [
+        "[2].skill: skill has no effect: the skill xlsx is not installed for this suite: docx, pdf"
+    ]
+
+
 # --- no key without a word --------------------------------------------------------------------------
 
 NAMES = st.text("abcdefghijklmnopqrstuvwxyzABC_-", min_size=1, max_size=24)
@@ -346,7 +396,7 @@ SETTINGS = SuiteSettings(
 )
 
 
-def told_about(case: dict[str, object], key: str) -> bool:
+def is_reported(case: dict[str, object], key: str) -> bool:
     document = program_document({"evals": [case]}, path="evals.json")
     loaded = cases_of(SuiteValue(source=document, value=document.value).member("evals"), SETTINGS)
     return any(f"unknown key {key!r}" in problem.message for problem in loaded.warnings.problems)
@@ -356,14 +406,14 @@ def told_about(case: dict[str, object], key: str) -> bool:
 def test_no_key_of_a_case_is_dropped_without_a_word(key, value):
     name = keys.canonical(key)
     known = name in keys.CASE_KEYS or name.startswith("expected_") or key.startswith(("$", "x-", "_"))
-    assert told_about(CASE | {key: value}, key) is not known
+    assert is_reported(CASE | {key: value}, key) is not known
 
 
 @given(key=NAMES, value=VALUES)
 def test_no_key_of_a_question_is_dropped_without_a_word(key, value):
     name = keys.canonical(key)
     known = name in keys.QUESTION_KEYS or key.startswith(("$", "x-", "_"))
-    assert told_about({"prompt": "p", "expectations": [{"text": "a"} | {key: value}]}, key) is not known
+    assert is_reported({"prompt": "p", "expectations": [{"text": "a"} | {key: value}]}, key) is not known
 
 
 def test_an_unknown_key_is_named_once_per_file_with_the_nearest_known_one(tmp_path):
@@ -377,8 +427,3 @@ def test_an_unknown_key_is_named_once_per_file_with_the_nearest_known_one(tmp_pa
 def test_a_case_key_at_the_top_is_no_silent_default(tmp_path):
     suite = read_cases(tmp_path, CASE, expectations=["b"])
     assert "unknown key 'expectations' of the file: it has no effect" in warnings(suite)[0]
-
-
-def test_the_source_of_these_tests_is_a_suite_file(tmp_path):
-    read_cases(tmp_path, CASE)
-    assert skill_evals.suite(EvalSource(tmp_path, EVALS)).path == EVALS

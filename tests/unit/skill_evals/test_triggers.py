@@ -50,7 +50,7 @@ def test_loaded_or_not(events, should_trigger, passed, explanation):
 
 
 @pytest.mark.parametrize("should_trigger", [True, False])
-def test_of_a_session_that_says_and_does_nothing_it_cannot_be_told(should_trigger):
+def test_a_session_without_message_and_events_decides_nothing(should_trigger):
     found = outcome(should_trigger=should_trigger, answer="")
     assert (found.passed, found.trouble) == (None, "grader")
 
@@ -59,12 +59,12 @@ def test_any_of_several_skills_counts():
     assert outcome(SIGNAL, skills=("docx", "pdf"), watched=("docx", "pdf")).passed is True
 
 
-def test_without_events_it_cannot_be_told():
+def test_without_events_a_load_is_unknown():
     found = outcome(watched=None, should_trigger=False)
     assert (found.passed, found.trouble) == (None, "grader")
     assert found.explanation == (
-        "it cannot be told whether the skill pdf was loaded: `codex` reports no events, or plays a session without the "
-        "skill; run it on an agent that does"
+        "it is not known whether the skill pdf was loaded: `codex` reports no events, or replays a session without the "
+        "skill; use an agent that reports events"
     )
     (unknown,) = SkillTriggerAssertion(skills=("pdf",)).judge(Context(None))
     assert unknown.passed is None

@@ -1,4 +1,4 @@
-"""Skills in workspaces: where they are, what of them, and that nobody but the agent sees them."""
+"""Skills in workspaces: their folders and files, and that they are no change of the agent's."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def entries(folder: Path) -> list[str]:
 
 
 @contextmanager
-def world(tmp_path, files: dict[str, str] | None = None):
+def installing(tmp_path, files: dict[str, str] | None = None):
     root = repository(tmp_path / "repo", FILES | (files or {}), git=True)
     (root / "a" / "scripts" / "run.sh").chmod(0o755)
     with world_in(root) as services:
@@ -74,7 +74,7 @@ def started(services, agent: str, wanted: WorkspaceSpec | None = None):
     ],
 )
 def test_each_agent_has_the_skill_where_it_looks_and_nowhere_else(tmp_path, agent, folders):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         workspace = started(services, agent)
         expected = {path for folder in folders for path in (folder, *(f"{folder}/{name}" for name in INSTALLED))}
         above = {parent for folder in folders for parent in (folder.rpartition("/")[0], folder.partition("/")[0])}
@@ -84,7 +84,7 @@ def test_each_agent_has_the_skill_where_it_looks_and_nowhere_else(tmp_path, agen
 
 
 def test_the_workspace_is_a_repository_with_one_commit_that_has_the_input_files(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         source = services.repository.root / "a/evals/files"
         files = (InputFile(path="evals/files/in.csv", source=source / "in.csv"), InputFile(path="all", source=source))
         workspace = started(services, "codex", spec(services, files=files))
@@ -96,13 +96,13 @@ def test_the_workspace_is_a_repository_with_one_commit_that_has_the_input_files(
 
 
 def test_without_the_skill_there_is_no_trace_of_it(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         workspace = started(services, "claude-code", spec(services, skills=(), removed_skills=("b",)))
         assert files_in(workspace.path) == []
 
 
 def test_what_is_installed_is_no_change(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         workspace = started(services, "claude-code")
         (workspace.path / ".claude/skills/b/SKILL.md").write_text("another\n")
         (workspace.path / ".claude/skills/b/made.txt").write_text("made\n")
@@ -115,7 +115,7 @@ def test_what_is_installed_is_no_change(tmp_path):
 
 
 def test_a_skill_that_the_agent_removes_is_no_change(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         workspace = started(services, "claude-code")
         workspace.inside.remove([".claude"])
         changes = workspace.changes()
@@ -123,7 +123,7 @@ def test_a_skill_that_the_agent_removes_is_no_change(tmp_path):
 
 
 def test_other_configuration_of_the_agent_is_a_change(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         workspace = started(services, "claude-code")
         (workspace.path / ".claude/settings.json").write_text("{}\n")
         assert workspace.changes().created == (".claude/settings.json",)
@@ -134,7 +134,7 @@ def test_other_configuration_of_the_agent_is_a_change(tmp_path):
 
 def test_a_copy_of_the_repository_has_the_skill_once(tmp_path):
     others = {"docs/SKILL.md": SKILL, "docs/keep.md": "k\n", "skills/b/SKILL.md": "x", "skills/c/SKILL.md": "c"}
-    with world(tmp_path, others) as services:
+    with installing(tmp_path, others) as services:
         wanted = spec(services, source="repository", removed_skills=("b",))
         path = started(services, "codex", wanted).path
         assert "docs/SKILL.md" not in files_in(path)
@@ -149,7 +149,7 @@ def test_a_copy_of_the_repository_has_the_skill_once(tmp_path):
 
 
 def test_without_the_skill_a_copy_of_the_repository_has_no_trace_of_it(tmp_path):
-    with world(tmp_path, {"skills/b/SKILL.md": "x", "skills/b/reference.md": "r"}) as services:
+    with installing(tmp_path, {"skills/b/SKILL.md": "x", "skills/b/reference.md": "r"}) as services:
         (services.repository.root / ".claude/skills").mkdir(parents=True)
         (services.repository.root / ".claude/skills/b").symlink_to("../../skills/b")
         committed(services.repository.root)
@@ -158,7 +158,7 @@ def test_without_the_skill_a_copy_of_the_repository_has_no_trace_of_it(tmp_path)
 
 
 def test_the_other_skills_of_the_repository_stay_visible(tmp_path):
-    with world(tmp_path, {".claude/skills/other/SKILL.md": "o"}) as services:
+    with installing(tmp_path, {".claude/skills/other/SKILL.md": "o"}) as services:
         path = started(services, "codex", spec(services, source="repository", removed_skills=("b",))).path
         assert entries(path / ".agents/skills") == ["b", "other"]
         assert entries(path / ".claude/skills") == ["b", "other"]
@@ -174,7 +174,7 @@ def refusal(services, wanted: WorkspaceSpec | None = None) -> str:
 
 
 def test_a_link_that_leads_out_of_the_skill_is_refused(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         (services.repository.root / "a/out").symlink_to("../README.md")
         assert refusal(services) == (
             "the skill b: out is a symbolic link to ../README.md, which is not installed; put the file itself there"
@@ -182,20 +182,20 @@ def test_a_link_that_leads_out_of_the_skill_is_refused(tmp_path):
 
 
 def test_a_link_to_the_questions_is_refused(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         (services.repository.root / "a/hint.json").symlink_to("evals/evals.json")
         assert "hint.json is a symbolic link to evals/evals.json, which is not installed" in refusal(services)
 
 
 def test_a_link_inside_the_skill_stays_one(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         (services.repository.root / "a/run").symlink_to("scripts/run.sh")
         workspace = started(services, "codex")
         assert (workspace.path / ".agents/skills/b/run").readlink() == Path("scripts/run.sh")
 
 
 def test_a_skill_md_that_is_a_link_to_elsewhere_is_refused(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         (services.repository.root / "a/SKILL.md").unlink()
         (services.repository.root / "a/SKILL.md").symlink_to("/etc/passwd")
         assert "SKILL.md is a symbolic link to /etc/passwd" in refusal(services)
@@ -210,31 +210,31 @@ def test_a_fifo_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["../x", "x/../../y", "/abs", "..", ".git", "a\nb"])
 def test_a_name_that_leads_elsewhere_is_refused(tmp_path, name):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         assert "cannot be the name of a folder" in refusal(services, spec(services, name=name))
 
 
 def test_too_many_files_are_refused(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         for number in range(MAX_SKILL_FILES):
             (services.repository.root / f"a/{number}").touch()
         assert f"more than {MAX_SKILL_FILES:,}" in refusal(services)
 
 
 def test_a_huge_file_is_refused(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         with (services.repository.root / "a/model.bin").open("wb") as file:
             file.truncate(300 * 1024**2)
         assert "the skill b has more than 256 MiB, with model.bin" in refusal(services)
 
 
 def test_a_folder_without_skill_md_is_refused(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         assert "there is no SKILL.md" in refusal(services, spec(services, folder="a/scripts"))
 
 
 def test_a_folder_of_the_template_that_leads_out_is_not_written_to(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         template = written(tmp_path / "template", {"x": ""})
         outside = written(tmp_path / "outside", {"skills/keep": ""})
         (template / ".agents").symlink_to(outside)
@@ -244,14 +244,14 @@ def test_a_folder_of_the_template_that_leads_out_is_not_written_to(tmp_path):
 
 
 def test_a_skill_is_not_installed_into_a_folder_of_the_user(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         wanted = spec(services, mode="none", source="empty", cwd=tmp_path)
         assert "only be installed into a workspace that is made for one session" in refusal(services, wanted)
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", "."])
 def test_an_input_file_never_leads_out_of_the_workspace(tmp_path, path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         wanted = spec(services, files=(InputFile(path=path, source=services.repository.root / "README.md"),))
         with pytest.raises(OSError, match="leads out of the workspace"):
             services.workspaces.create(wanted, (".agents/skills",))
@@ -261,7 +261,7 @@ def test_an_input_file_never_leads_out_of_the_workspace(tmp_path, path):
 def test_an_input_file_is_not_written_through_a_link_that_is_copied_before(tmp_path, source):
     outside = tmp_path / "outside"
     outside.mkdir()
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         inputs = services.repository.root / "inputs"
         inputs.mkdir()
         (inputs / "link").symlink_to(outside)
@@ -274,7 +274,7 @@ def test_an_input_file_is_not_written_through_a_link_that_is_copied_before(tmp_p
 def test_an_input_file_takes_the_place_of_a_link_and_leaves_its_target(tmp_path):
     outside = tmp_path / "outside.txt"
     outside.write_text("kept")
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         root = services.repository.root
         (root / "link.txt").symlink_to(outside)
         files = (InputFile(path="link.txt", content="x"), InputFile(path="README.md", source=root / "a/SKILL.md"))
@@ -285,7 +285,7 @@ def test_an_input_file_takes_the_place_of_a_link_and_leaves_its_target(tmp_path)
 
 
 def test_a_file_in_an_input_folder_is_replaced_by_one_that_is_listed_wherever_it_is_listed(tmp_path):
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         folder = services.repository.root / "a/evals/files"
         files = (InputFile(path="in/in.csv", content="other"), InputFile(path="in", source=folder))
         workspace = started(services, "codex", spec(services, files=files))
@@ -294,7 +294,7 @@ def test_a_file_in_an_input_folder_is_replaced_by_one_that_is_listed_wherever_it
 
 def test_what_is_hidden_in_the_checkout_is_hidden_in_an_earlier_version(tmp_path):
     base = written(tmp_path / "base", {"a/plugin.json": "{}", "a/checks/one/prompt.md": "Question"})
-    with world(tmp_path) as services:
+    with installing(tmp_path) as services:
         now = services.repository.root / "a"
         earlier = SkillUnderTest(name="b", folder=base / "a", packaging="plugin", origin=now)
         assert files_of_skill(earlier, services.repository, ["a/checks"]) == ("plugin.json",)
