@@ -85,6 +85,11 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
     suites = load_suites(services, options, found)
     try:
         assigned = assign_arms(services, suites, options.arms)
+        if assigned.unchanged:
+            nothing = (*near_miss_warnings(found), *assigned.warnings)
+            return Plan(
+                suites=(), runners=runners, executions=(), unrunnable=(), warnings=nothing, unchanged=assigned.unchanged
+            )
         made = plan(assigned.suites, runners, options.plan)
         return replace(made, warnings=(*near_miss_warnings(found), *assigned.warnings, *made.warnings))
     except UsageError:
@@ -397,8 +402,8 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
     """A new journal, or with ``--resume`` the journal of the interrupted run."""
     settings = _journal_settings(options)
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
-    root, skills = services.suite_source.root, services.workspaces.skill_digests()
-    digests = {each.index: digest(each, root, skills.of(each)) for each in plan.executions}
+    root, inputs = services.suite_source.root, services.workspaces.input_digests()
+    digests = {each.index: digest(each, root, inputs.of(each)) for each in plan.executions}
     journal = Journal(began=began, digests=digests)
     if options.execute.resume:
         if services.cancelled:

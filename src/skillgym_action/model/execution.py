@@ -90,7 +90,8 @@ class Plan:
     """What will run, and what cannot. Entries are numbered by ``index`` in the order in which reports show them.
 
     ``warnings``: about files that are no suites, and filters that select nothing. ``nothing_selected``: why the filters
-    leave no case of any shard; None: they leave some, or there is none to begin with.
+    leave no case of any shard; None: they leave some, or there is none to begin with. ``unchanged``: that only changed
+    skills were to run, and none has changed; None: otherwise.
     """
 
     suites: tuple[BenchmarkSuite, ...]
@@ -99,3 +100,4 @@ class Plan:
     unrunnable: tuple[Unrunnable, ...]
     warnings: tuple[Problem, ...] = ()
     nothing_selected: str | None = None
+    unchanged: str | None = None

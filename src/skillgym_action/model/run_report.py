@@ -78,6 +78,7 @@ class RunReport:
     certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
     judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
     before 1.0. ``other_arms``: results of the arms that do not decide; ``uplifts``: what the comparison with them says.
+    ``unchanged``: that nothing ran, since only changed skills were to run and none has changed; None: otherwise.
     ``decision`` is None until the gate has decided.
     """
 
@@ -105,6 +106,7 @@ class RunReport:
     comparison: Comparison | None = None
     other_arms: tuple[Result, ...] = ()
     uplifts: tuple[Uplift, ...] = ()
+    unchanged: str | None = None
     decision: Decision | None = None
 
     @property

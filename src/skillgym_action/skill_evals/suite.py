@@ -105,4 +105,11 @@ def _places(source: SuiteFile, location: SkillLocation) -> InputPlaces:
         return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.as_posix()
 
     folders = (*([above] if above.is_relative_to(root) else []), folder, *own, root)
-    return InputPlaces(suite=source.file, folders=folders, refusal=source.refusal, is_suite=named, shown=shown)
+    return InputPlaces(
+        suite=source.file,
+        folders=folders,
+        refusal=source.refusal,
+        is_suite=named,
+        shown=shown,
+        skills=tuple(skill.folder for skill in location.skills),
+    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.graders import ScoredAssertion
+from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm, arms_of_case
 from skillgym_action.model.errors import UsageError
 from skillgym_action.repository.earlier_skills import SkillsAtBase
@@ -24,13 +25,19 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.arm_options import ArmOptions
 
+UNCHANGED = "no skill or evals changed"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assigned:
-    """The suites that run, with their arms. ``warnings``: why some have other arms than were wanted."""
+    """The suites that run, with their arms. ``warnings``: why some have other arms than were wanted.
+
+    ``unchanged``: that there were suites of skills, and none is left, since nothing has changed; None: some are left.
+    """
 
     suites: tuple[BenchmarkSuite, ...]
     warnings: tuple[Problem, ...] = ()
+    unchanged: str | None = None
 
 
 def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options: ArmOptions) -> Assigned:
@@ -42,7 +49,11 @@ def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options:
         return Assigned(suites=tuple(_with_indicators(_stored(suite, options)) for suite in suites))
     base = _base(services, options)
     if options.changed_skills:
+        of_skills = any(_skills(suite) for suite in suites)
         suites = tuple(suite for suite in suites if not suite.cases or _has_changed(suite, base))
+        if of_skills and not suites:
+            since = (base.commit or "")[:COMMIT_CHARACTERS]
+            return Assigned(suites=(), warnings=tuple(base.warnings), unchanged=f"{UNCHANGED} since {since}")
     chosen = tuple(_with_indicators(replace(suite, arms=_arms(suite, options, base))) for suite in suites)
     return Assigned(suites=chosen, warnings=tuple(dict.fromkeys(base.warnings)))
 

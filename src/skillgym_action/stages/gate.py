@@ -36,7 +36,7 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
 
     Unless ``options`` allow it, results of suites that differ from the base commit do not count, and a run with such
     suites is inconclusive, regardless of ``fail_on``. A run in which nothing was judged is never green. Only a shard
-    without any execution is, if it is not gated: the others have the cases.
+    without any execution is, if it is not gated: the others have the cases; and a run of changed skills if none is.
     """
     changed = None if options.allow_changed_suites else changed_suites(report)
     changed_reasons = (changed,) if changed else ()
@@ -51,6 +51,8 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
             exit_code=ExitCode.CANCELLED,
             reasons=("the run was cancelled", *red, *changed_reasons),
         )
+    if report.unchanged and not whole_report.all_results and not report.incomplete:
+        return Decision(verdict="passed", exit_code=ExitCode.PASSED, reasons=(report.unchanged,))
     red = (*red, *_low_pass_rate(totals, options), *_low_uplift(report, options))
     reasons = _inconclusive(report, totals, options, silent=bool(changed))
     inconclusive = (*changed_reasons, *reasons)

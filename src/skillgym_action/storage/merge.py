@@ -64,6 +64,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         suites_from=_suites_from(reports),
         judge=_judge(reports),
         limits=_agreed(report.limits for report in reports),
+        unchanged=reports[0].unchanged if all(report.unchanged for report in reports) else None,
     )
 
 

@@ -191,7 +191,7 @@ class RunEntry(MappedModel):
     ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
     status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
     regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
-    queries. ``uplifts``: comparisons of arms.
+    queries. ``uplifts``: comparisons of arms. ``unchanged``: that nothing ran, since no skill has changed.
     """
 
     noun: ClassVar = RunReport
@@ -216,6 +216,7 @@ class RunEntry(MappedModel):
     judge: JudgeEntry | None = None
     limits: LimitsEntry | None = None
     uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
+    unchanged: Text | None = None
     triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
