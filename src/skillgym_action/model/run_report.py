@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.exit_codes import ExitCode
-from skillgym_action.model.totals import totals
+from skillgym_action.model.totals import spending_of_arm, totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.links import Links
     from skillgym_action.model.result import Result
     from skillgym_action.model.suite import BenchmarkSuite
-    from skillgym_action.model.totals import Totals
+    from skillgym_action.model.totals import ArmSpending, Totals
     from skillgym_action.model.uplift import Uplift
 
 
@@ -131,8 +131,18 @@ class RunReport:
         return sum(max(0, planned - number) for number in ran)
 
     def totals(self, where: Callable[[Result], bool] = lambda _: True) -> Totals:
-        """Sums over the results that ``where`` accepts."""
-        return totals((result for result in self.results if where(result)), self.sampled_repetitions)
+        """Sums over the results that ``where`` accepts; what they took includes those of the other arms."""
+        return totals(filter(where, self.results), self.sampled_repetitions, filter(where, self.other_arms))
+
+    def arm_spending(self) -> tuple[ArmSpending, ...]:
+        """What the executions of each arm took, the deciding arms first; () if none were compared."""
+        if not self.other_arms:
+            return ()
+        arms: dict[str, list[Result]] = {}
+        for result in self.all_results:
+            if result.arm:
+                arms.setdefault(result.arm, []).append(result)
+        return tuple(spending_of_arm(arm, results) for arm, results in arms.items())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -374,6 +374,7 @@ def execution_result(execution: Execution, judgement: Judgement, report: Session
         index=execution.index,
         suite=execution.suite,
         case_id=execution.case.id,
+        title=execution.case.title,
         judgement=judgement,
         runner=execution.runner,
         location=execution.case.location,

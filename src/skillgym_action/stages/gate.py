@@ -107,7 +107,7 @@ def _low_uplift(report: RunReport, options: GateOptions) -> Iterator[str]:
     if options.min_uplift is None:
         return
     for found in _counting_uplifts(report):
-        if found.points is not None and found.points < options.min_uplift - _ROUNDING:
+        if found.is_complete and found.points is not None and found.points < options.min_uplift - _ROUNDING:
             limit = f"{options.min_uplift:+g} points"
             yield f"{uplift_title(found)}: uplift {points(found.points)}, below {limit}"
 
@@ -184,11 +184,15 @@ def _errored(errored: int, totals: Totals, options: GateOptions) -> str:
 
 
 def _over_budget(report: RunReport) -> Iterator[str]:
-    """Executions that a budget prevented. Also shown for a passed run; ``--fail-on budget`` makes it inconclusive."""
-    if over_budget := report.totals(
-        lambda result: _is_over_budget(result) and not _has_unknown_cost(result)
-    ).executions:
-        yield f"{over_budget} not started, since the run's budget was spent"
+    """Executions that a budget prevented, in all arms. Also shown for a passed run.
+
+    ``--fail-on budget`` makes it inconclusive.
+    """
+    own = sum(_is_over_budget(result) and not _has_unknown_cost(result) for result in report.results)
+    others = sum(map(_is_over_budget, report.other_arms))
+    if own or others:
+        of_others = f" ({others} of them in other arms)" if own and others else " in other arms" if others else ""
+        yield f"{own + others}{of_others} not started, since the run's budget was spent"
 
 
 def _unknown_cost(report: RunReport) -> Iterator[str]:

@@ -78,6 +78,7 @@ def _session_result(execution: Execution, stored: SessionEntry) -> SessionResult
         result=replace(
             result,
             case_id=case.id,
+            title=case.title,
             judgement=replace(result.judgement, cost_usd=stored.judge_usd),
             location=case.location,
             tags=case.tags,
