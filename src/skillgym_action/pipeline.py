@@ -244,7 +244,7 @@ def _hide_untrusted_configuration(services: Services) -> None:
 
 
 def _folders_of_arms(services: Services, options: Options) -> tuple[str, ...]:
-    """Folders of the checkout that arms take files from: in copies of it, every arm would have them."""
+    """Files and folders of the checkout that arms name: in copies of it, every arm would have them."""
     root, source = services.repository.root, services.suite_source
     folders = map(source.in_head, options.arms.folders)
     return tuple(path.relative_to(root).as_posix() for path in folders if path.is_relative_to(root) and path != root)

@@ -150,6 +150,46 @@ def test_variables_of_an_arm_are_its_own(tmp_path):
         assert seen.splitlines()[-1] == text
 
 
+# Searches all that it can read of the session: names, contents, links and variables.
+SEARCH = """
+{ find . "$HOME" "$TMPDIR" | grep -i canary
+  grep -rli canary . "$HOME" "$TMPDIR"; env | grep -i canary; printf '%s\\n' "$@" | grep -i canary; } > /tmp/$$.found
+find "$HOME" -type f | sed "s#$HOME/##" | sort > home.txt
+mv /tmp/$$.found found.txt; echo "OFF=$OFF" > off.txt
+"""
+CANARY = {
+    "mcp": {
+        "home": {".codex/config.toml": "[mcp_servers.canary]"},
+        "files": {".mcp.json": '{"mcpServers": {"canary": {}}}'},
+    },
+    "plugin": {"files": {".plugins/canary/plugin.json": "{}"}, "commandArgs": ["./plugins/canary", "-p=canary"]},
+    "instructions": {"home": {".claude/CLAUDE.md": "canary", "AGENTS.md": "Canary"}, "env": {"CANARY": "1"}},
+}
+
+
+@pytest.mark.parametrize("what", CANARY)
+def test_an_arm_without_it_holds_no_trace_of_it_in_workspace_and_home(tmp_path, what):
+    given = CANARY[what]
+    arm: dict[str, Any] = {key: given[key] for key in ("env", "commandArgs") if key in given}
+    files = {f"arms/{key}/{path}": text for key in ("home", "files") for path, text in given.get(key, {}).items()}
+    arm |= {key: f"arms/{key}" for key in ("home", "files") if key in given}
+    without = {"env": {"OFF": None}} if what == "mcp" else {}
+    agent = runner(["sh", "-c", SEARCH, "sh"], env={"OFF": "set"})  # type: ignore[arg-type]
+    scene(tmp_path, {"with": arm, "without": without}, cases="a", runners={"sh": agent})
+    written(tmp_path, files | ({"plugins/canary/x": "x"} if what == "plugin" else {}))
+    assert run(tmp_path, "--fail-on", "none").code == 0
+    (row,), (other,) = rows(tmp_path, "results"), rows(tmp_path, "otherArms")
+
+    def left(one: dict[str, Any], name: str) -> str:
+        return (tmp_path / "out" / one["artifactDir"] / "changes" / name).read_text(encoding="utf-8")
+
+    assert left(row, "found.txt") != ""  # what is searched for is found where it is
+    assert set(given.get("home", {})) <= set(left(row, "home.txt").split())
+    assert left(other, "home.txt") == ""
+    assert left(other, "found.txt") == ""
+    assert left(other, "off.txt") == ("OFF=\n" if what == "mcp" else "OFF=set\n")
+
+
 def test_the_marked_arm_decides(tmp_path):
     scene(tmp_path, {"with": ARMS["with"], "without": ARMS["without"] | {"decides": True}})
     ran = run(tmp_path)
@@ -358,6 +398,7 @@ def test_a_killed_run_is_resumed_in_both_arms(tmp_path):
         ({"a": {"remove": ["../x"]}, "b": {}}, "is not a path in the workspace"),
         ({"a": {"remove": [".git/hooks"]}, "b": {}}, "an arm cannot change .git"),
         ({"a": {"files": "nowhere"}, "b": {}}, "cannot be read"),
+        ({"a": {"home": "nowhere"}, "b": {}}, "arms.a.home: "),
         ({"a": {"flies": "arms/with"}, "b": {}}, "files"),
         ({"a": {"env": {"X": "${{ NOT_SET_ANYWHERE }}"}}, "b": {}}, "NOT_SET_ANYWHERE is not set"),
     ],

@@ -57,9 +57,11 @@ class Execution:
     def agent(self) -> AgentConfig:
         """The runner's agent, with what the arm adds to it."""
         agent, arm = self.runner.agent, self.arm
-        if arm is None or not (arm.env or arm.command_args):
+        if arm is None or not arm.changes_agent:
             return agent
-        return replace(agent, env={**agent.env, **dict(arm.env)}, command_args=(*agent.command_args, *arm.command_args))
+        env = {**agent.env, **dict(arm.env)}
+        kept = {name: value for name, value in env.items() if name not in arm.without_env}
+        return replace(agent, env=kept, command_args=(*agent.command_args, *arm.command_args))
 
     @property
     def arm_name(self) -> str | None:

@@ -398,7 +398,7 @@ def _runner_key(execution: Execution) -> tuple[str, str, str | None]:
     So an arm whose agent cannot start stops no session of the others.
     """
     suite, arm = execution.suite, execution.arm
-    own = arm is not None and (arm.changes_files or arm.env or arm.command_args)
+    own = arm is not None and (arm.changes_files or arm.changes_agent)
     path = suite.path if suite.runners or suite.other_runners else ""
     return path, execution.runner.id, execution.arm_name if own else None
 
