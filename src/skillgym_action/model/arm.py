@@ -39,8 +39,9 @@ class Arm:
 
     ``remove``: globs of paths that are removed from workspaces; then ``files`` are written to them, and ``home`` to the
     agent's home, which is empty before. ``env`` and ``command_args`` are added to those of the runner's agent, and
-    ``without_env`` are variables taken from it. ``base_skills``: for ``skill`` ``base``, pairs of the
-    folder of a skill under test and its version at the merge base; a skill without such a pair is not installed.
+    ``without_env`` are variables taken from it. ``base_skills``: for ``skill`` ``base``, pairs of the folder of a skill
+    under test and its version at the merge base; a skill without such a pair is not installed. ``of_suite``: a suite
+    defines it, not the configuration.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Arm:
     without_env: tuple[str, ...] = ()
     command_args: tuple[str, ...] = ()
     skill: SkillVersion = "head"
+    of_suite: bool = False
     base_skills: tuple[tuple[Path, SkillUnderTest], ...] = ()
     decides: bool = False
 

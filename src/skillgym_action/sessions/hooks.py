@@ -86,8 +86,9 @@ def untrusted_skill(services: Services, execution: Execution) -> Judgement | Non
     """
     if services.untrusted_configuration is None:
         return None
-    if execution.arm and execution.arm.home:
-        reason = f"the arm {execution.arm.name} configures the agent in its home, and the commit is not trusted"
+    arm = execution.arm
+    if arm and (arm.home or (arm.of_suite and arm.changes_agent)) and not services.suite_source.is_separate:
+        reason = f"the arm {arm.name} configures the agent, and the commit is not trusted"
         reason += "; to compare with it, set allow-untrusted: with-configuration"
         return Judgement(status=Status.SKIPPED, reason=reason)
     if not is_of_skill(execution):

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.arm_sections import is_path, paths_of
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.limits import MAX_ARM_BYTES, MAX_ARM_FILES
 from skillgym_action.model.arm import Arm, OverlayFile
-from skillgym_action.model.errors import ConfigError, UsageError, did_you_mean
+from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.walk import PathRefusedError
 from skillgym_action.settings.configuration_file import resolved_env
 
@@ -48,14 +49,10 @@ class ArmOptions:
 
 
 def arm_options(settings: Settings, config: Config, context: LaunchContext) -> ArmOptions:
-    """The configured arms, and which of them are selected. Raises UsageError, ConfigError."""
+    """The configured arms, and which of them are selected. Raises ConfigError."""
     file, folder = config.file, config.folder or context.cwd
     configured = tuple(_configured(name, section, folder, context) for name, section in (file.arms or {}).items())
     selected = settings.arms or file.skills.arms
-    known = (AUTO, *SKILL_WORDS, *SKILL_WORDS.values(), *(arm.name for arm in configured))
-    for word in selected:
-        if word not in known:
-            raise UsageError(f"unknown arm {word!r}", remedy=did_you_mean(word, known))
     named = (folder / path for section in (file.arms or {}).values() for path in paths_of(section))
     event = context.job.event if context.job else None
     return ArmOptions(
@@ -69,17 +66,6 @@ def arm_options(settings: Settings, config: Config, context: LaunchContext) -> A
     )
 
 
-def paths_of(section: ArmSection) -> Iterator[str]:
-    """The paths that an arm names: in a copy of the repository, every arm would have what is there."""
-    yield from (path for path in (section.files, section.home) if path)
-    yield from filter(_is_path, section.command_args)
-
-
-def _is_path(word: str) -> bool:
-    """Whether an argument is a path relative to the file that names it."""
-    return word.startswith(("./", "../"))
-
-
 def _configured(name: str, section: ArmSection, folder: Path, context: LaunchContext) -> Arm:
     checkout, where = context.suite_source.checkout, f"arms.{name}"
     wanted = {variable: value for variable, value in section.env.items() if value is not None}
@@ -90,7 +76,7 @@ def _configured(name: str, section: ArmSection, folder: Path, context: LaunchCon
         home=tuple(overlay_files(folder / section.home, f"{where}.home", checkout)) if section.home else (),
         env=tuple(resolved_env(wanted, context.environment, f"{where}.env").items()),
         without_env=tuple(variable for variable in section.env if variable not in wanted),
-        command_args=tuple(str(folder / word) if _is_path(word) else word for word in section.command_args),
+        command_args=tuple(str(folder / word) if is_path(word) else word for word in section.command_args),
         skill=section.skill,
         decides=section.decides,
     )

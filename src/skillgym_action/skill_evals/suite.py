@@ -5,8 +5,10 @@ Which files these are is in ``suite_names``, their keys in ``keys``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.arm_sections import FOREIGN_KEY, suite_arms
 from skillgym_action.documents.documents import read_document
 from skillgym_action.documents.suite_values import SuiteValue
 from skillgym_action.model.errors import SuiteError, closest_match
@@ -60,7 +62,10 @@ def _evals(source: SuiteFile, top: SuiteValue) -> BenchmarkSuite:
         triggers=TriggerSettings(skills=location.names, rounds=source.skills.settings.trigger_rounds),
     )
     loaded = cases_of(cases, settings)
-    return finished(source, top, location, loaded, (*warnings.problems, *location.warnings))
+    made = finished(source, top, location, loaded, (*warnings.problems, *location.warnings))
+    value = top.value.get(FOREIGN_KEY) if isinstance(top.value, dict) else None
+    arms = suite_arms(source, value, FOREIGN_KEY, top.source.locate)
+    return replace(made, arms=arms.arms, hidden=(*made.hidden, *arms.hidden))
 
 
 def _case_list(top: SuiteValue) -> SuiteValue:
