@@ -4,12 +4,13 @@
 (() => {
   /** @typedef {string | [string, number, string]} Text a text, or its beginning, the characters left out, its end */
   /** @typedef {{text: string, address: string | null}} Place */
+  /** @typedef {{name: string, address: string, status: string}} Arm */
   /** @typedef {{assertion: Text, type: string, passed: boolean | null, score: number | null, weight: number,
    *   explanation: Text, evidence: Text, place: Place | null, class: string, vacuous: boolean, judge: string,
    *   votes: (boolean | null)[]}} Outcome */
   /** @typedef {{id: string, repetition: number, session: number, status: string, durationMs: number, class: string,
    *   message: Text, directory: string}} Attempt */
-  /** @typedef {{address: string, suite: string, case: string, runner: string, status: string, expectedFail: boolean, tags: string[],
+  /** @typedef {{address: string, suite: string, case: string, title: string, runner: string, arm: string, arms: Arm[], status: string, expectedFail: boolean, tags: string[],
    *   score: number | null, threshold: number | null, class: string, origin: string,
    *   failure: {name: string, message: Text} | null, reason: Text, place: Place | null, outcomes: Outcome[],
    *   findings: {id: string, kind: string, where: string}[], usage: Record<string, number | null>,
@@ -127,7 +128,7 @@
   }
 
   /** @param {URLSearchParams} query */
-  const key = query => JSON.stringify(["suite", "case", "runner"].map(name => query.get(name) ?? ""));
+  const key = query => JSON.stringify(["suite", "case", "runner", "arm"].map(name => query.get(name) ?? ""));
 
   /** @type {Map<string, string>} */
   let executions = new Map();
@@ -173,7 +174,7 @@
     const session = attempt && data(attempt.id);
     const other = wanted.has("with") ? chosen(execution, wanted.get("with")) : null;
     trail(execution);
-    document.title = `${WORDS[execution.status]}: ${execution.case} on ${execution.runner}`;
+    document.title = `${WORDS[execution.status]}: ${execution.case} on ${execution.runner}${inArm(execution)}`;
     page.append(
       ...head(execution),
       assertions(execution),
@@ -203,14 +204,22 @@
   /** @param {Execution} execution */
   function trail(execution) {
     const nav = byId("trail");
-    nav?.replaceChildren(make("a", { href: overviewAddress }, "All cases"), ` / ${execution.case} · ${execution.runner}`);
+    nav?.replaceChildren(make("a", { href: overviewAddress }, "All cases"), ` / ${execution.case} · ${execution.runner}${inArm(execution)}`);
   }
+
+  /** The arm of an execution, for titles. @param {Execution} execution */
+  const inArm = execution => execution.arm ? ` · ${execution.arm}` : "";
+
+  /** Links to the same case in the other arms. @param {Execution} execution */
+  const otherArms = execution => execution.arms.length > 0 && make("p", {}, "Other arms: ",
+    execution.arms.map((one, at) => [at > 0 && " · ", make("a", { href: one.address }, one.name), " ", state(one.status)]));
 
   /** @param {Execution} execution @returns {Node[]} */
   function head(execution) {
     const facts = [
       make("span", {}, execution.suite),
       make("span", {}, `runner ${execution.runner || "none"}`),
+      execution.arm && make("span", {}, `arm ${execution.arm}`),
       execution.model && make("span", {}, execution.model),
       make("span", {}, `${execution.costUsd === null ? "cost " : ""}${money(execution.costUsd)}${execution.costSource === "computed" ? " (computed)" : ""}`),
       make("span", {}, time(execution.durationMs)),
@@ -231,8 +240,9 @@
         : `The agent addresses the judge: ${finding.kind} in ${finding.where}`)));
     const nodes = [
       make("div", { class: "head" }, make("h1", {}, execution.case), state(execution.status), neighbours()),
+      execution.title && execution.title !== execution.case && make("p", {}, execution.title),
       make("p", { class: "sub" }, ...facts),
-      cause, score, findings,
+      otherArms(execution), cause, score, findings,
     ];
     return /** @type {Node[]} */ (nodes.filter(Boolean));
   }

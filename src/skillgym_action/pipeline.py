@@ -87,6 +87,11 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
     suites = load_suites(services, options, found)
     try:
         assigned = assign_arms(services, suites, options.arms)
+        if assigned.unchanged:
+            nothing = (*near_miss_warnings(found), *assigned.warnings)
+            return Plan(
+                suites=(), runners=runners, executions=(), unrunnable=(), warnings=nothing, unchanged=assigned.unchanged
+            )
         made = plan(assigned.suites, runners, options.plan)
         made = replace(made, warnings=(*near_miss_warnings(found), *assigned.warnings, *made.warnings))
         today, every_suite = services.clock.now().date(), not options.discover.paths
@@ -243,7 +248,7 @@ def _hide_untrusted_configuration(services: Services) -> None:
 
 
 def _folders_of_arms(services: Services, options: Options) -> tuple[str, ...]:
-    """Folders of the checkout that arms take files from: in copies of it, every arm would have them."""
+    """Files and folders of the checkout that arms name: in copies of it, every arm would have them."""
     root, source = services.repository.root, services.suite_source
     folders = map(source.in_head, options.arms.folders)
     return tuple(path.relative_to(root).as_posix() for path in folders if path.is_relative_to(root) and path != root)
@@ -403,8 +408,8 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
     """A new journal, or with ``--resume`` the journal of the interrupted run."""
     settings = _journal_settings(options)
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
-    root, skills = services.suite_source.root, services.workspaces.skill_digests()
-    digests = {each.index: digest(each, root, skills.of(each)) for each in plan.executions}
+    root, inputs = services.suite_source.root, services.workspaces.input_digests()
+    digests = {each.index: digest(each, root, inputs.of(each)) for each in plan.executions}
     journal = Journal(began=began, digests=digests)
     if options.execute.resume:
         if services.cancelled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +97,23 @@ def test_the_order_is_case_by_case_and_each_session_has_a_folder_of_its_own(tmp_
     assert all("with" in folder for folder in folders)
 
 
+@pytest.mark.parametrize("jobs", ["1", "3", "4"])
+def test_the_repetitions_of_all_arms_take_turns(tmp_path, jobs):
+    scene(tmp_path, cases="ab")
+    document = json.loads((tmp_path / "skillgym.config.yaml").read_text(encoding="utf-8"))
+    log = tmp_path.parent / f"{tmp_path.name}.log"
+    script = f"read -r _ task; [ -e AGENTS.md ] && a=A || a=B; echo $task$a >> {log}; echo > seen.txt; sleep 0.2"
+    document["runners"]["sh"] = runner(script)
+    written(tmp_path, {"skillgym.config.yaml": json.dumps(document)})
+    assert run(tmp_path, "--repeat", "3", "--jobs", jobs, "--fail-on", "none").code == 0
+    lines = log.read_text(encoding="utf-8").split()
+    assert len(lines) == 12
+    for task in "ab":
+        own = "".join(line[1] for line in lines if line[0] == task)
+        assert own == "ABABAB" if jobs != "4" else sorted(own[:2]) == sorted(own[2:4]) == ["A", "B"]
+    assert jobs != "1" or lines[:6] == ["aA", "aB"] * 3
+
+
 def test_what_an_arm_removes_is_nowhere_in_its_workspace_or_home(tmp_path):
     scene(tmp_path, {"without": {"remove": ["AGENTS.md", "docs"]}, "with": {"files": "arms/with"}}, cases="a")
     written(tmp_path, {"docs/deep/AGENTS.md": "x"})
@@ -130,6 +148,46 @@ def test_variables_of_an_arm_are_its_own(tmp_path):
     for one, text in ((row, "VARIANT=loud"), (other, "VARIANT=")):
         seen = (tmp_path / "out" / one["artifactDir"] / "changes/seen.txt").read_text(encoding="utf-8")
         assert seen.splitlines()[-1] == text
+
+
+# Searches all that it can read of the session: names, contents, links and variables.
+SEARCH = """
+{ find . "$HOME" "$TMPDIR" | grep -i canary
+  grep -rli canary . "$HOME" "$TMPDIR"; env | grep -i canary; printf '%s\\n' "$@" | grep -i canary; } > /tmp/$$.found
+find "$HOME" -type f | sed "s#$HOME/##" | sort > home.txt
+mv /tmp/$$.found found.txt; echo "OFF=$OFF" > off.txt
+"""
+CANARY = {
+    "mcp": {
+        "home": {".codex/config.toml": "[mcp_servers.canary]"},
+        "files": {".mcp.json": '{"mcpServers": {"canary": {}}}'},
+    },
+    "plugin": {"files": {".plugins/canary/plugin.json": "{}"}, "commandArgs": ["./plugins/canary", "-p=canary"]},
+    "instructions": {"home": {".claude/CLAUDE.md": "canary", "AGENTS.md": "Canary"}, "env": {"CANARY": "1"}},
+}
+
+
+@pytest.mark.parametrize("what", CANARY)
+def test_an_arm_without_it_holds_no_trace_of_it_in_workspace_and_home(tmp_path, what):
+    given = CANARY[what]
+    arm: dict[str, Any] = {key: given[key] for key in ("env", "commandArgs") if key in given}
+    files = {f"arms/{key}/{path}": text for key in ("home", "files") for path, text in given.get(key, {}).items()}
+    arm |= {key: f"arms/{key}" for key in ("home", "files") if key in given}
+    without = {"env": {"OFF": None}} if what == "mcp" else {}
+    agent = runner(["sh", "-c", SEARCH, "sh"], env={"OFF": "set"})  # type: ignore[arg-type]
+    scene(tmp_path, {"with": arm, "without": without}, cases="a", runners={"sh": agent})
+    written(tmp_path, files | ({"plugins/canary/x": "x"} if what == "plugin" else {}))
+    assert run(tmp_path, "--fail-on", "none").code == 0
+    (row,), (other,) = rows(tmp_path, "results"), rows(tmp_path, "otherArms")
+
+    def left(one: dict[str, Any], name: str) -> str:
+        return (tmp_path / "out" / one["artifactDir"] / "changes" / name).read_text(encoding="utf-8")
+
+    assert left(row, "found.txt") != ""  # what is searched for is found where it is
+    assert set(given.get("home", {})) <= set(left(row, "home.txt").split())
+    assert left(other, "home.txt") == ""
+    assert left(other, "found.txt") == ""
+    assert left(other, "off.txt") == ("OFF=\n" if what == "mcp" else "OFF=set\n")
 
 
 def test_the_marked_arm_decides(tmp_path):
@@ -184,14 +242,77 @@ def test_min_uplift_is_inconclusive_if_the_comparison_is_incomplete(tmp_path):
     ran = run(tmp_path, "--fail-on", "errored")
     assert uplift(tmp_path)["unjudged"] == ["c"]
     assert uplift(tmp_path)["complete"] is False
-    assert ran.code == 1, ran.err  # the uplift of the others is 0, which is below 10
-    assert "1 of 5 cases could not be judged in both arms" in ran.err
+    why = "1 of 5 cases could not be judged in both arms"
+    assert ran.code == 3, ran.err  # the uplift of the others is 0, which is below 10: it might be more with all of them
+    assert why in ran.err
+    assert "below" not in ran.err
+    decision = stored(tmp_path)["run"]["decision"]
+    assert (decision["verdict"], decision["exitCode"]) == ("inconclusive", 3)
+    assert decision["reasons"] == [f"core [sh]: with against without: {why}"]
+    for name in ("summary.md", "comment.md", "report.html"):
+        text = unescape((tmp_path / "out" / name).read_text(encoding="utf-8"))
+        assert why in text, name
+        assert "nconclusive" in text, name
     again = skillgym("report", "out", "--output", "again", "--fail-on", "errored", cwd=tmp_path)
-    assert again.code == 1, again.err
+    assert again.code == 3, again.err
     assert run(tmp_path, "--fail-on", "errored", "--min-uplift", "-1").code == 3
     ran = run(tmp_path, "--fail-on", "errored", "--arms", "with")
     assert ran.code == 3
     assert "no arms were compared, so the uplift is unknown" in ran.err
+
+
+USAGE = '"usage": {"inputTokens": 60, "outputTokens": 40}'
+PAID = f"""printf '{{"type": "session", "finalOutput": "x", "cost": {{"usd": 0.25}}, {USAGE}}}\\n'"""
+
+
+def test_what_the_other_arms_took_counts_and_is_shown(tmp_path):
+    script = f"[ -e AGENTS.md ] && echo > out.txt; echo > seen.txt; {PAID}"
+    scene(tmp_path, runners={"sh": runner(script, output="events")})
+    ran = run(tmp_path, "--repeat", "2")
+    assert ran.code == 0, ran.err
+    document = stored(tmp_path)
+    assert document["totals"]["costUsd"] == document["runners"][0]["costUsd"] == 5.0
+    assert (document["totals"]["executions"], document["totals"]["tokens"]["total"]) == (5, 1000)
+    spent = {one["arm"]: (one["executions"], one["sessions"], one["costUsd"]) for one in document["run"]["arms"]}
+    assert spent == {"with": (5, 10, 2.5), "without": (5, 10, 2.5)}
+    assert "cost $5.00" in ran.err
+    for text in (ran.err, *(unescape((tmp_path / "out" / name).read_text()) for name in ("comment.md", "report.html"))):
+        words = text.replace("\u00a0", " ").replace("\\$", "$")
+        assert "with: $2.50, 500 tokens" in words
+        assert "without: $2.50, 500 tokens" in words
+    again = skillgym("report", "out", "--output", "again", cwd=tmp_path)
+    assert again.code == 0, again.err
+    assert stored(tmp_path, "again")["run"]["arms"] == document["run"]["arms"]
+
+
+def test_a_budget_is_that_of_all_arms(tmp_path):
+    scene(tmp_path, runners={"sh": runner(f"echo > out.txt; echo > seen.txt; {PAID}", output="events")}, cases="ab")
+    ran = run(tmp_path, "--max-cost", "0.6", "--jobs", "1", "--fail-on", "failed,budget")
+    assert ran.code == 3, ran.err
+    assert [row["status"] for row in rows(tmp_path, "results")] == ["passed", "passed"]
+    assert [row["status"] for row in rows(tmp_path, "otherArms")] == ["passed", "skipped"]
+    assert "1 in other arms not started, since the run's budget was spent" in ran.err
+
+
+def test_the_html_report_has_the_sessions_of_all_arms(tmp_path):
+    scene(tmp_path, cases="ab")
+    assert run(tmp_path).code == 0
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    found = re.findall(
+        r'<script type="application/json" id="execution-(\d+)" data-address="([^"]*)">(.*?)</script>', page
+    )
+    executions = [json.loads(text) for _, _, text in found]
+    assert [(one["case"], one["arm"]) for one in executions] == [
+        ("a", "with"), ("b", "with"), ("a", "without"), ("b", "without"),
+    ]  # fmt: skip
+    assert ["arm=without" in unescape(address) for _, address, _ in found] == [False, False, True, True]
+    assert len({number for number, _, _ in found}) == 4
+    assert [(one["name"], one["status"]) for one in executions[0]["arms"]] == [("without", "failed")]
+    assert executions[0]["arms"][0]["address"] == executions[2]["address"]
+    for execution in executions:
+        (session,) = execution["sessions"]
+        (text,) = re.findall(rf'id="{session["id"]}">(.*?)</script>', page)
+        assert json.loads(text)["found"] is True
 
 
 def test_selected_arms(tmp_path):
@@ -277,6 +398,7 @@ def test_a_killed_run_is_resumed_in_both_arms(tmp_path):
         ({"a": {"remove": ["../x"]}, "b": {}}, "is not a path in the workspace"),
         ({"a": {"remove": [".git/hooks"]}, "b": {}}, "an arm cannot change .git"),
         ({"a": {"files": "nowhere"}, "b": {}}, "cannot be read"),
+        ({"a": {"home": "nowhere"}, "b": {}}, "arms.a.home: "),
         ({"a": {"flies": "arms/with"}, "b": {}}, "files"),
         ({"a": {"env": {"X": "${{ NOT_SET_ANYWHERE }}"}}, "b": {}}, "NOT_SET_ANYWHERE is not set"),
     ],

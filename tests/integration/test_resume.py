@@ -301,10 +301,25 @@ def test_a_suite_that_changed_is_begun_anew(tmp_path):
     report = scene.resume()
     assert shown(report) == ["a passed 1", "b-fails failed 1", "c passed 2", "e passed 2"]
     assert scene.begun == ["a", "b-fails"]
-    why = "run again, since suite, prompt, skill, arm, agent or model changed"
+    why = "run again, since suite, prompt, skill, inputs, arm, agent or model changed"
     assert warnings(report)[1:] == [f"{why}: bench/core.json a [sh], bench/core.json b-fails [sh]"]
     assert not (scene.root / "results/core/a/sh/repeat-2").exists()
     assert (scene.root / "results/other/c/sh/repeat-2").exists()
+
+
+def test_a_workspace_template_that_changed_is_begun_anew(tmp_path):
+    scene = Scene(tmp_path, "a")
+    kept = {"workspace": {"templateDir": "../template"}, "cases": cases("a")}
+    other = {"name": "other", "workspace": {"templateDir": "../others"}, "cases": cases("c")}
+    files = {"bench/core.json": kept, "bench/other.json": other}
+    written(scene.root, {name: json.dumps(text) for name, text in files.items()})
+    written(scene.root, {"template/x.txt": "x", "others/x.txt": "x"})
+    scene.run()
+    written(scene.root, {"template/x.txt": "y"})
+    scene.forget()
+    report = scene.resume()
+    assert scene.begun == ["a"]
+    assert next(line for line in warnings(report) if "inputs" in line).endswith("changed: bench/core.json a [sh]")
 
 
 @pytest.mark.parametrize(

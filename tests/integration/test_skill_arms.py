@@ -302,3 +302,51 @@ def test_sessions_with_another_skill_do_not_count_in_a_resumed_run(tmp_path):
     assert "run again" in ran.err
     assert "eval-1 [sh] with_skill" in ran.err
     assert "eval-1 [sh] without_skill" not in ran.err.partition("run again")[2].partition("\n")[0]
+
+
+def test_no_changed_skill_is_green_and_said(tmp_path):
+    on_branch(scene(tmp_path, MADE, **{"README.md": "now"}), {"README.md": "x"})
+    base = git_in(tmp_path, "merge-base", "HEAD", "main")[:12]
+    words = f"no skill or evals changed since {base}"
+    ran = run(tmp_path, "--changed-skills", "--min-pass-rate", "0.9")
+    assert ran.code == 0, ran.err
+    assert words in ran.err
+    assert results(tmp_path)["run"]["unchanged"] == words
+    assert results(tmp_path)["run"]["decision"] == {
+        "verdict": "passed", "passed": True, "exitCode": 0, "reasons": [words],
+    }  # fmt: skip
+    for name in ("summary.md", "comment.md", "report.html"):
+        text = (tmp_path / "out" / name).read_text(encoding="utf-8")
+        assert words in text.replace("\u2060", ""), name  # which keeps GitHub from linking the commit
+    again = skillgym("report", "out", "--output", "again", "--fail-on", "failed,errored,no-cases", cwd=tmp_path)
+    assert (again.code, words in again.err) == (0, True), again.err
+    for command in (("list", "--json"), ("run", "--dry-run")):
+        told = skillgym(*command, "--changed-skills", cwd=tmp_path)
+        assert (told.code, words in told.err + told.out) == (0, True), told.err
+
+
+def test_changed_skills_without_any_suite_of_skills_is_no_green_run(tmp_path):
+    scene(tmp_path, MADE, **{SUITE: None, "README.md": "x"})  # type: ignore[arg-type]
+    assert run(tmp_path, "--changed-skills").code == 2
+
+
+def test_the_skill_among_the_input_files_is_left_out(tmp_path):
+    files = {"files": ["SKILL.md", "evals/a.csv", "data.csv"]}
+    more = {"skills/pdf/evals/a.csv": "a,b", "skills/pdf/data.csv": "c,d"}
+    scene(tmp_path, MADE | files, **more)
+    ran = run(tmp_path)
+    assert ran.code == 0, ran.err
+    assert "evals[0].files[0]: SKILL.md is the skill under test, which is installed: it is not copied" in ran.err
+    assert "evals[0].files[2]: data.csv belongs to the skill under test, and is in the arm without it, too" in ran.err
+    (without,) = rows(tmp_path, "otherArms")
+    found = seen(tmp_path, without)
+    assert {"./evals/a.csv", "./data.csv"} <= set(found)
+    assert not [path for path in found if "SKILL.md" in path]
+    assert "SKILL.md" not in without["prompt"]
+
+
+def test_a_folder_with_the_skill_in_it_is_no_input_file(tmp_path):
+    scene(tmp_path, MADE | {"files": ["pdf"]}, **{"skills/pdf/SKILL.md": None, "pdf/SKILL.md": SKILL})  # type: ignore[arg-type]
+    ran = run(tmp_path, "--skill", "pdf")
+    assert ran.code == 2, ran.err
+    assert "pdf has the skill under test in it, which would be in all arms" in ran.err

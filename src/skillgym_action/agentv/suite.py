@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agentv.suite_files import SuiteFiles
 from skillgym_action.agentv.suite_names import TEST_KEYS, accepts, named, rejection
 from skillgym_action.agentv.variables import dotenv, merged, references
+from skillgym_action.documents.arm_sections import FOREIGN_KEY, suite_arms
 from skillgym_action.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARACTERS
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.text.redaction import is_secret_name
@@ -36,7 +37,7 @@ KNOWN_KEYS = frozenset(
     {
         *("name", "description", "category", "version", "author", "license", "tags", "requires", "metadata"),
         *("governance", "input", "input_files", "tests", "eval_cases", "evalcases", "target", "execution"),
-        *("assertions", "assert", "evaluator", "preprocessors", "workspace"),
+        *("assertions", "assert", "evaluator", "preprocessors", "workspace", FOREIGN_KEY),
     }
 )
 EXECUTION_KEYS = frozenset(
@@ -86,6 +87,8 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     cases, workspace = tuple(loaded.cases), shared.workspace
     if files.compat:
         cases, workspace = _in_one_workspace(cases, workspace)
+    arms = suite_arms(source, _arms_value(read.top), FOREIGN_KEY, read.top.source.locate)
+    hidden = tuple(path for file in read.tests.hidden if not (path := files.shown(file)).startswith("/"))
     return BenchmarkSuite(
         path=source.path,
         file=source.file,
@@ -98,8 +101,15 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         runners=runners,
         other_runners=found.others,
         budget=_budget(execution),
-        hidden=tuple(path for file in read.tests.hidden if not (path := files.shown(file)).startswith("/")),
+        hidden=(*hidden, *arms.hidden),
+        arms=arms.arms,
     )
+
+
+def _arms_value(top: SuiteValue) -> object:
+    """The arms as they are written: names of variables, paths and arguments stay as they are."""
+    value = top.source.value
+    return value.get(FOREIGN_KEY) if isinstance(value, dict) else None
 
 
 def _in_one_workspace(

@@ -35,6 +35,8 @@ def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool
         print(context.redactor.text(plan_as_json(plan) if as_json else plan_as_table(plan)))  # noqa: T201
     without_judge = () if has_judge else judge_warnings(plan.suites)
     code = print_problems(suites, context, (*plan.warnings, *without_judge))
+    if plan.unchanged:
+        terminal_for(settings, context).progress(f"note: {plan.unchanged}")
     if plan.nothing_selected and not code:
         raise UsageError(plan.nothing_selected)
     return code

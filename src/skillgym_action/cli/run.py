@@ -87,6 +87,9 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
         print(context.redactor.text(execution_line(execution)))  # noqa: T201
     if code := print_problems(with_selected_runners(plan.suites, runners, options.plan), context, plan.warnings):
         return code
+    if plan.unchanged:
+        print(f"nothing would run: {plan.unchanged}")  # noqa: T201
+        return 0
     if plan.nothing_selected:
         raise UsageError(f"nothing would run: {plan.nothing_selected}")
     if not plan.executions:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.documents.skill_files import SkillFiles
     from skillgym_action.documents.user_files import Opener
+    from skillgym_action.model.arm import OverlayFile
     from skillgym_action.model.suite import BenchmarkSuite, NotASuite
 
 FORMATS = {
@@ -69,6 +70,11 @@ class SuiteFile(Protocol):
     @property
     def refusal(self) -> Callable[[Path], str | None]:
         """Why a folder cannot be the template of a workspace, such as a link on the way to it; None if it can."""
+        ...
+
+    @property
+    def overlay(self) -> Callable[[Path, str], tuple[OverlayFile, ...]]:
+        """The files of a folder that an arm adds; the text is the key path in messages. Raises SuiteError."""
         ...
 
     @property

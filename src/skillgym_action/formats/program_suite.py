@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, Val
 from pydantic.alias_generators import to_camel
 
 from skillgym_action.assertions.check import SuiteCheck
+from skillgym_action.documents.arm_sections import NO_SUITE_ARMS, SuiteArms, suite_arms
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
 from skillgym_action.formats import vendored_folder
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS, MAX_REPLY_PATH_CHARACTERS
@@ -146,6 +147,13 @@ class HostWorkspace(HostReply):
     limits: object = None
 
 
+class HostArms(HostReply):
+    """The arms as the author wrote them, and where."""
+
+    value: object
+    location: HostLocation | None = None
+
+
 class HostSuite(HostReply):
     """The reply to ``load``."""
 
@@ -153,6 +161,7 @@ class HostSuite(HostReply):
     cases: Annotated[tuple[HostCase, ...], FailFast()] = ()
     problems: Annotated[tuple[HostProblem, ...], FailFast()] = ()
     workspace: HostWorkspace | None = None
+    arms: HostArms | None = None
 
 
 def loaded_suite(source: SuiteFile, format_name: str, imports: ImportNames) -> BenchmarkSuite:
@@ -168,6 +177,7 @@ def loaded_suite(source: SuiteFile, format_name: str, imports: ImportNames) -> B
                 key_path=".".join(map(str, problem["loc"])),
             ),
         ) from error
+    arms = _arms(loaded.arms, source) if loaded.arms else NO_SUITE_ARMS
     invalid = [
         *map(_invalid, loaded.problems),
         *(_id_too_long(case) for case in loaded.cases if len(case.id) > MAX_CASE_ID_CHARACTERS),
@@ -184,7 +194,15 @@ def loaded_suite(source: SuiteFile, format_name: str, imports: ImportNames) -> B
         cases=tuple(_case(case) for case in loaded.cases if len(case.id) <= MAX_CASE_ID_CHARACTERS),
         invalid=tuple(invalid),
         workspace=_workspace(loaded.workspace, source) if loaded.workspace else WorkspaceSpec(),
+        arms=arms.arms,
+        hidden=arms.hidden,
     )
+
+
+def _arms(arms: HostArms, source: SuiteFile) -> SuiteArms:
+    """The arms, all of whose parts are where the program exports them. Raises SuiteError."""
+    location = _location(arms.location) if arms.location else Location(path=source.path)
+    return suite_arms(source, arms.value, "arms", lambda _: location)
 
 
 def _program(source: SuiteFile, imports: ImportNames) -> dict[str, object]:

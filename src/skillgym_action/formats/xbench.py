@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.arm_sections import suite_arms
 from skillgym_action.documents.documents import Document, checked, read_document
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.suite_values import UNUSABLE
@@ -56,6 +57,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     document = read_document(source.text(), path=source.path, kind="json", error=SuiteError)
     section, indexes, wrong = _sections(document)
     workspace = _workspace(document, section.workspace, source)
+    arms = suite_arms(source, document.value.get("arms"), "arms", document.locate)  # type: ignore[attr-defined]
     expectations = Expectations()
     cases: list[BenchmarkCase] = []
     warnings: list[Problem] = []
@@ -77,6 +79,8 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         workspace=workspace,
         warnings=tuple(warnings),
         default_timeout=section.defaults.timeout or DEFAULT_TIMEOUT,
+        arms=arms.arms,
+        hidden=arms.hidden,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag
 
+from skillgym_action.documents.arm_sections import ArmSection  # noqa: TC001 - pydantic reads annotations
 from skillgym_action.documents.option_values import Count, Size  # noqa: TC001 - pydantic reads annotations
 from skillgym_action.formats.xbench_expectations import ExpectationSection, Seconds, Text, XbenchSection
 
@@ -83,3 +84,4 @@ class SuiteSection(XbenchSection):
     tags: list[Text] = Field(default_factory=list)
     workspace: SuiteWorkspaceSection = SuiteWorkspaceSection()
     runners: list[Text] = Field(default_factory=list)
+    arms: dict[str, ArmSection] | None = None

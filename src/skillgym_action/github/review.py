@@ -19,7 +19,7 @@ from skillgym_action.github.api_objects import (
 from skillgym_action.github.comment import own_comments
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_REVIEW_CHARACTERS, MAX_REVIEW_COMMENTS
 from skillgym_action.reporters.failed_assertions import failed_assertions
-from skillgym_action.reporters.wording import RED, cause, runner_id
+from skillgym_action.reporters.wording import RED, case_name, cause, runner_id
 from skillgym_action.text.escaping import clipped, markdown_code_block, markdown_code_span, markdown_inline
 
 if TYPE_CHECKING:
@@ -201,7 +201,8 @@ def review_text(results: list[Result]) -> str:
     """Markdown: the case, and for each runner that is not green why: all assertions that do not hold, then evidence."""
     shown = results[:_RUNNERS]
     share = MAX_REVIEW_CHARACTERS // len(shown)
-    lines = [f"**{markdown_code_span(clipped(results[0].case_id, _NAME))}** is not green", ""]
+    title = markdown_inline(case_name(results[0]).removeprefix(results[0].case_id))
+    lines = [f"**{markdown_code_span(clipped(results[0].case_id, _NAME))}** {title} is not green", ""]
     for result in shown:
         lines += _why(result, share)
     if len(results) > _RUNNERS:

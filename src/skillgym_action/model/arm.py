@@ -23,7 +23,10 @@ SKILL_ARMS: dict[str, SkillVersion] = {WITH_SKILL: "head", WITHOUT_SKILL: "none"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OverlayFile:
-    """A file that an arm adds to workspaces. ``path``: relative, without ``..``; ``mode``: permissions."""
+    """A file that an arm adds to workspaces, or to homes of agents.
+
+    ``path``: relative, without ``..``; ``mode``: permissions.
+    """
 
     path: str
     content: bytes = field(repr=False)
@@ -34,17 +37,22 @@ class OverlayFile:
 class Arm:
     """One variant. Exactly one arm of a suite ``decides`` about status and exit code.
 
-    ``remove``: globs of paths that are removed from workspaces; then ``files`` are written to them. ``env`` and
-    ``command_args`` are added to those of the runner's agent. ``base_skills``: for ``skill`` ``base``, pairs of the
-    folder of a skill under test and its version at the merge base; a skill without such a pair is not installed.
+    ``remove``: globs of paths that are removed from workspaces; then ``files`` are written to them, and ``home`` to the
+    agent's home, which is empty before. ``env`` and ``command_args`` are added to those of the runner's agent, and
+    ``without_env`` are variables taken from it. ``base_skills``: for ``skill`` ``base``, pairs of the folder of a skill
+    under test and its version at the merge base; a skill without such a pair is not installed. ``of_suite``: a suite
+    defines it, not the configuration.
     """
 
     name: str
     files: tuple[OverlayFile, ...] = ()
     remove: tuple[str, ...] = ()
+    home: tuple[OverlayFile, ...] = ()
     env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    without_env: tuple[str, ...] = ()
     command_args: tuple[str, ...] = ()
     skill: SkillVersion = "head"
+    of_suite: bool = False
     base_skills: tuple[tuple[Path, SkillUnderTest], ...] = ()
     decides: bool = False
 
@@ -52,6 +60,11 @@ class Arm:
     def changes_files(self) -> bool:
         """Whether it adds or removes files of workspaces."""
         return bool(self.files or self.remove)
+
+    @property
+    def changes_agent(self) -> bool:
+        """Whether it changes what the runner's agent is started with."""
+        return bool(self.home or self.env or self.without_env or self.command_args)
 
     def skills(self, of_checkout: tuple[SkillUnderTest, ...]) -> tuple[SkillUnderTest, ...]:
         """The skills that its sessions have, for those of the checkout."""
@@ -62,9 +75,12 @@ class Arm:
 
     def identity(self) -> tuple[object, ...]:
         """What its sessions depend on, without values of variables: equal for arms with equal sessions."""
-        files = tuple((file.path, file.mode, sha256(file.content).hexdigest()) for file in self.files)
+        files, home = (
+            tuple((file.path, file.mode, sha256(file.content).hexdigest()) for file in several)
+            for several in (self.files, self.home)
+        )
         names = tuple(name for name, _ in self.env)
-        return self.name, files, self.remove, names, self.command_args, self.skill
+        return self.name, files, self.remove, home, names, self.without_env, self.command_args, self.skill
 
 
 def arms_of_case(suite: BenchmarkSuite, case: BenchmarkCase) -> tuple[Arm, ...]:

@@ -37,14 +37,16 @@ def dependency_groups(cases: Iterable[BenchmarkCase]) -> dict[str, str]:
 
 
 def dependency_order(executions: Iterable[Execution]) -> tuple[Execution, ...]:
-    """The executions of one suite on one runner, each after those it depends on. Raises graphlib.CycleError."""
-    by_id = {execution.case.id: execution for execution in executions}
-    if not any(execution.case.depends_on for execution in by_id.values()):
-        return tuple(by_id.values())
-    graph = {
-        name: [other for other in execution.case.depends_on if other in by_id] for name, execution in by_id.items()
-    }
-    return tuple(by_id[name] for name in TopologicalSorter(graph).static_order())
+    """The executions of one suite on one runner, each after those it depends on; those of one case are side by side.
+
+    Raises graphlib.CycleError.
+    """
+    by_id: dict[str, list[Execution]] = {}
+    for execution in executions:
+        by_id.setdefault(execution.case.id, []).append(execution)
+    graph = {name: [other for other in in_arms[0].case.depends_on if other in by_id] for name, in_arms in by_id.items()}
+    order = TopologicalSorter(graph).static_order() if any(graph.values()) else by_id
+    return tuple(execution for name in order for execution in by_id[name])
 
 
 def unmet_dependency(execution: Execution, done: Mapping[str, Result]) -> Judgement | None:

@@ -59,9 +59,11 @@ class Execution:
     def agent(self) -> AgentConfig:
         """The runner's agent, with what the arm adds to it."""
         agent, arm = self.runner.agent, self.arm
-        if arm is None or not (arm.env or arm.command_args):
+        if arm is None or not arm.changes_agent:
             return agent
-        return replace(agent, env={**agent.env, **dict(arm.env)}, command_args=(*agent.command_args, *arm.command_args))
+        env = {**agent.env, **dict(arm.env)}
+        kept = {name: value for name, value in env.items() if name not in arm.without_env}
+        return replace(agent, env=kept, command_args=(*agent.command_args, *arm.command_args))
 
     @property
     def arm_name(self) -> str | None:
@@ -97,7 +99,8 @@ class Plan:
     """What will run, and what cannot. Entries are numbered by ``index`` in the order in which reports show them.
 
     ``warnings``: about files that are no suites, and filters that select nothing. ``nothing_selected``: why the filters
-    leave no case of any shard; None: they leave some, or there is none to begin with.
+    leave no case of any shard; None: they leave some, or there is none to begin with. ``unchanged``: that only changed
+    skills were to run, and none has changed; None: otherwise.
     """
 
     suites: tuple[BenchmarkSuite, ...]
@@ -106,3 +109,4 @@ class Plan:
     unrunnable: tuple[Unrunnable, ...]
     warnings: tuple[Problem, ...] = ()
     nothing_selected: str | None = None
+    unchanged: str | None = None

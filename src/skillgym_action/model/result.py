@@ -140,7 +140,7 @@ class Result:
 
     ``usage`` and ``duration_ms`` are averages over the repetitions that succeeded, ``cost`` is the sum over all
     sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
-    ``arm``: the name of its arm, if its suite has arms.
+    ``arm``: the name of its arm, if its suite has arms. ``title``: of the case, for people, beside its id.
     ``trigger``: of a trigger query; None for other cases. ``quarantine``: why it decides nothing.
     """
 
@@ -166,6 +166,7 @@ class Result:
     arm: str | None = None
     trigger: TriggerCounts | None = None
     quarantine: Quarantine | None = None
+    title: str | None = None
 
     @property
     def status(self) -> Status:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.exit_codes import ExitCode
-from skillgym_action.model.totals import totals
+from skillgym_action.model.totals import spending_of_arm, totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.links import Links
     from skillgym_action.model.result import Result
     from skillgym_action.model.suite import BenchmarkSuite
-    from skillgym_action.model.totals import Totals
+    from skillgym_action.model.totals import ArmSpending, Totals
     from skillgym_action.model.uplift import Uplift
 
 
@@ -79,6 +79,7 @@ class RunReport:
     judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
     before 1.0. ``other_arms``: results of the arms that do not decide; ``uplifts``: what the comparison with them says.
     ``quarantined``: results that decide nothing, in the order of the plan.
+    ``unchanged``: that nothing ran, since only changed skills were to run and none has changed; None: otherwise.
     ``decision`` is None until the gate has decided.
     """
 
@@ -107,12 +108,18 @@ class RunReport:
     other_arms: tuple[Result, ...] = ()
     uplifts: tuple[Uplift, ...] = ()
     quarantined: tuple[Result, ...] = ()
+    unchanged: str | None = None
     decision: Decision | None = None
+
+    @property
+    def deciding_nothing(self) -> tuple[Result, ...]:
+        """The results of other arms and those in quarantine: what they took counts, and nothing else."""
+        return (*self.other_arms, *self.quarantined)
 
     @property
     def all_results(self) -> tuple[Result, ...]:
         """The results of all arms, and those in quarantine."""
-        return (*self.results, *self.other_arms, *self.quarantined)
+        return (*self.results, *self.deciding_nothing)
 
     @property
     def sampled_repetitions(self) -> int | None:
@@ -131,8 +138,18 @@ class RunReport:
         return sum(max(0, planned - number) for number in ran)
 
     def totals(self, where: Callable[[Result], bool] = lambda _: True) -> Totals:
-        """Sums over the results that ``where`` accepts."""
-        return totals((result for result in self.results if where(result)), self.sampled_repetitions)
+        """Sums over the results that ``where`` accepts; what they took includes those that decide nothing."""
+        return totals(filter(where, self.results), self.sampled_repetitions, filter(where, self.deciding_nothing))
+
+    def arm_spending(self) -> tuple[ArmSpending, ...]:
+        """What the executions of each arm took, the deciding arms first; () if none were compared."""
+        if not self.other_arms:
+            return ()
+        arms: dict[str, list[Result]] = {}
+        for result in self.all_results:
+            if result.arm:
+                arms.setdefault(result.arm, []).append(result)
+        return tuple(spending_of_arm(arm, results) for arm, results in arms.items())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from skillgym_action.model.session_report import Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from skillgym_action.model.result import Result
     from skillgym_action.model.samples import Samples
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Totals:
-    """Sums over results.
+    """Sums over results. Cost, tokens, time and retries also count the executions of arms that do not decide.
 
     ``cost_usd``: sum of the known costs, None if none is known; ``cost_complete``: whether all costs are known.
     ``retries``: sessions beyond the first of a repetition. ``cases``: the samples of each case, those of all runners
@@ -59,15 +59,48 @@ class Totals:
         return float(sum(Fraction(case.passed, case.judged) for case in self.cases) / len(self.cases))
 
 
-def totals(results: Iterable[Result], repetitions: int | None = None) -> Totals:
-    """The totals of ``results``; rates of their first ``repetitions`` only, unless that is None."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmSpending:
+    """What all executions of an arm took. ``duration_ms``: of all of their ``sessions``; ``tokens``: as in ``Totals``.
+
+    ``cost_usd``: sum of the known costs, None if none is known; ``cost_complete``: whether all costs are known.
+    """
+
+    arm: str
+    executions: int
+    sessions: int
+    cost_usd: float | None
+    cost_complete: bool
+    tokens: Usage
+    duration_ms: int
+
+
+def spending_of_arm(arm: str, results: Sequence[Result]) -> ArmSpending:
+    """What the executions of an arm took."""
+    sums = totals((), others=results)
+    attempts = [attempt for result in results for attempt in result.attempts]
+    return ArmSpending(
+        arm=arm,
+        executions=len(results),
+        sessions=len(attempts),
+        cost_usd=sums.cost_usd,
+        cost_complete=sums.cost_complete,
+        tokens=sums.tokens,
+        duration_ms=sum(attempt.duration_ms for attempt in attempts),
+    )
+
+
+def totals(results: Iterable[Result], repetitions: int | None = None, others: Iterable[Result] = ()) -> Totals:
+    """The totals of ``results``; rates of their first ``repetitions`` only, unless that is None.
+
+    ``others``: results of other arms and in quarantine, of which only what they took counts.
+    """
     results = tuple(results)
-    counts: Counter[Status] = Counter()
+    counts = Counter(result.status for result in results)
     sums: Counter[str] = Counter()
     known: list[float] = []
     complete, retries, duration = True, 0, 0
-    for result in results:
-        counts[result.status] += 1
+    for result in (*results, *others):
         duration += result.duration_ms
         retries += sum(attempt.session > 1 for attempt in result.attempts)
         if result.cost.usd is not None:

@@ -9,7 +9,16 @@ from skillgym_action.limits import MAX_ANNOTATION_CHARACTERS, MAX_ANNOTATION_TIT
 from skillgym_action.model.links import is_in_repository
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.failed_assertions import failed_assertions
-from skillgym_action.reporters.wording import RED, cause, counted, finding_problems, headline, place, runner_id
+from skillgym_action.reporters.wording import (
+    RED,
+    case_name,
+    cause,
+    counted,
+    finding_problems,
+    headline,
+    place,
+    runner_id,
+)
 from skillgym_action.text.escaping import clipped, one_line, workflow_message, workflow_property
 
 if TYPE_CHECKING:
@@ -60,7 +69,7 @@ def _red(result: Result) -> str:
     inside = reason.location if reason.location.path == result.suite.path else place(result)
     if result.status is Status.UNEXPECTED_PASSED:
         message += "; remove the expectation from the case if this is to stay"
-    return _command("error", inside, f"{result.case_id} on {runner_id(result)}: {reason.label}", message)
+    return _command("error", inside, f"{case_name(result)} on {runner_id(result)}: {reason.label}", message)
 
 
 def _command(kind: str, location: Location | None, title: str, message: str) -> str:

@@ -24,7 +24,7 @@ from skillgym_action.limits import (
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.model.session_artifacts import NOT_STORED
 from skillgym_action.model.verdicts import GREEN
-from skillgym_action.reporters.html_session import address, execution_data, fitted, session_data, session_id
+from skillgym_action.reporters.html_session import Arms, address, execution_data, fitted, session_data, session_id
 from skillgym_action.reporters.html_view import FixedParts, html_view
 from skillgym_action.reporters.markdown import PACKAGED, environment
 from skillgym_action.text.escaping import html_data, html_text
@@ -110,17 +110,19 @@ def _hash(source: str) -> str:
 def _sessions(report: RunReport, artifacts: ArtifactSource | None) -> Iterator[str]:
     """A script element with data for each execution and each session.
 
-    What a session does not use of its space is shared by those after it; sessions that are not green get more.
+    What a session does not use of its space is shared by those after it; sessions that are not green get more. Those of
+    other arms come last.
     """
     left = MAX_HTML_BYTES
-    weights = sum(_weight(result.status in GREEN) * (1 + len(result.attempts)) for result in _shown(report))
+    arms = Arms(report.results, report.other_arms)
+    weights = sum(_weight_of(result, arms) * (1 + len(result.attempts)) for result in report.all_results)
     before = _sessions_before(report)
     yield _data("settings", html_data(json.dumps(dict(limits_in_words(report.limits)))))
     left_out = 0
-    for result in _shown(report):
-        weight = _weight(result.status in GREEN)
-        text, _ = fitted(execution_data(result, report.links), _space(left, weight, weights))
-        yield _data(f"execution-{result.index}", text, address(result))
+    for result in report.all_results:
+        weight = _weight_of(result, arms)
+        text, _ = fitted(execution_data(result, report.links, arms), _space(left, weight, weights))
+        yield _data(f"execution-{result.index}", text, address(result, other=arms.is_other(result)))
         left, weights = left - len(text), weights - weight
         for attempt in result.attempts if artifacts else ():
             space = _space(left, weight, weights)
@@ -134,13 +136,9 @@ def _sessions(report: RunReport, artifacts: ArtifactSource | None) -> Iterator[s
     yield _data("left-out", str(left_out))
 
 
-def _shown(report: RunReport) -> tuple[Result, ...]:
-    """The executions that have a page."""
-    return (*report.results, *report.quarantined)
-
-
-def _weight(green: bool) -> int:  # noqa: FBT001
-    return 1 if green else RED_SESSION_WEIGHT
+def _weight_of(result: Result, arms: Arms) -> int:
+    """Sessions that are not green need more space; those of other arms are rarely read."""
+    return 1 if result.status in GREEN or arms.is_other(result) else RED_SESSION_WEIGHT
 
 
 def _space(left: int, weight: int, weights: int) -> int:

@@ -22,7 +22,7 @@ from skillgym_action.reporters.html_parts import (
 )
 from skillgym_action.reporters.html_session import address
 from skillgym_action.reporters.template_values import NOTHING, markup
-from skillgym_action.reporters.wording import cost, duration, money, score
+from skillgym_action.reporters.wording import TITLE, cost, duration, money, score
 from skillgym_action.text.escaping import clipped, html_text
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class CaseRows:
             yield CaseRow(
                 suite=inline(suite),
                 case=inline(case),
+                title=inline(clipped(results[0].title or "", TITLE)) if results[0].title != case else NOTHING,
                 tags=tuple(inline(tag) for tag in results[0].tags),
                 cells=tuple(self._cell(runner, on_runners.get(runner)) for runner in self.runners),
                 cost=inline(money(sum(usd) if usd else None, complete=len(usd) == len(results))),

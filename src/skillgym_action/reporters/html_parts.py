@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reporters.html_session import address
 from skillgym_action.reporters.template_values import NOTHING, markup
-from skillgym_action.reporters.wording import RED, counted, runner_id
+from skillgym_action.reporters.wording import RED, case_name, counted, runner_id
 from skillgym_action.text.escaping import clipped, html_text, one_line
 
 if TYPE_CHECKING:
@@ -88,7 +88,10 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseRow:
-    """One case on all runners. ``number``, ``red``, ``usd`` and ``ms`` are for sorting."""
+    """One case on all runners. ``title``: what people call it, if that is not its id.
+
+    ``number``, ``red``, ``usd`` and ``ms`` are for sorting.
+    """
 
     suite: Markup
     case: Markup
@@ -100,6 +103,7 @@ class CaseRow:
     red: Markup
     usd: Markup
     ms: Markup
+    title: Markup = NOTHING
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,7 +158,7 @@ def tone_of(status: Status) -> Markup:
 
 def named(result: Result, detail: str = "") -> Named:
     """An execution in a list."""
-    title = f"{result.case_id} · {runner_id(result)}"
+    title = f"{case_name(result)} · {runner_id(result)}"
     return Named(
         link=markup(html_text(address(result))),
         title=inline(clipped(title, 200)),

@@ -14,7 +14,7 @@ from skillgym_action.reporters.html_timeline import Json, LongText, first_differ
 from skillgym_action.text.escaping import html_data, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from skillgym_action.model.errors import Location
     from skillgym_action.model.links import Links
@@ -47,10 +47,53 @@ def session_id(index: int, attempt: Attempt) -> str:
     return f"session-{index}-{attempt.repetition}-{attempt.session}"
 
 
-def address(result: Result) -> str:
-    """The fragment that leads to the page of an execution; the same in all runs."""
+def address(result: Result, *, other: bool = False) -> str:
+    """The fragment that leads to the page of an execution; the same in all runs.
+
+    ``other``: it is one of an arm that does not decide, and its arm is part of the fragment.
+    """
     parts = {"suite": result.suite.path, "case": result.case_id, "runner": result.runner.id if result.runner else ""}
+    if other:
+        parts["arm"] = result.arm or ""
     return "#" + urlencode({name: _SURROGATE.sub("\ufffd", text) for name, text in parts.items()})
+
+
+class Arms:
+    """The executions of a run by case and runner, in which arm ever."""
+
+    def __init__(self, results: Iterable[Result], others: Iterable[Result]) -> None:
+        """``others``: those of arms that do not decide."""
+        self._others: set[int] = set()
+        self._found: dict[tuple[str, str, str], list[Result]] = {}
+        for result in results:
+            if result.arm:
+                self._found.setdefault(_place_of(result), []).append(result)
+        for result in others:
+            self._others.add(id(result))
+            self._found.setdefault(_place_of(result), []).append(result)
+
+    def is_other(self, result: Result) -> bool:
+        """Whether the result is of an arm that does not decide."""
+        return id(result) in self._others
+
+    def links_beside(self, result: Result) -> list[Json]:
+        """The same case on the same runner in the other arms: their names, addresses and statuses."""
+        found = [one for one in self._found.get(_place_of(result), ()) if one is not result]
+        return [
+            {
+                "name": visible(one.arm or ""),
+                "address": address(one, other=self.is_other(one)),
+                "status": str(one.status),
+            }
+            for one in found
+        ]
+
+
+NO_ARMS = Arms((), ())
+
+
+def _place_of(result: Result) -> tuple[str, str, str]:
+    return result.suite.path, result.case_id, result.runner.id if result.runner else ""
 
 
 def fitted(data: Json, most: int) -> tuple[str, bool]:
@@ -91,16 +134,19 @@ def _cut(value: Any, most: int) -> Any:
 # --- an execution -----------------------------------------------------------------------------------
 
 
-def execution_data(result: Result, links: Links | None) -> Json:
-    """What the results have about an execution, with the ids of its sessions."""
+def execution_data(result: Result, links: Links | None, arms: Arms = NO_ARMS) -> Json:
+    """What the results have about an execution, with the ids of its sessions, and the same case in other arms."""
     judgement = result.judgement
     failure = judgement.failure
     location = (failure.location if failure else None) or result.location
     return {
-        "address": address(result),
+        "address": address(result, other=arms.is_other(result)),
         "suite": visible(result.suite.path),
         "case": visible(result.case_id),
+        "title": visible(result.title or ""),
         "runner": visible(result.runner.id) if result.runner else "",
+        "arm": visible(result.arm or ""),
+        "arms": arms.links_beside(result),
         "status": str(result.status),
         "expectedFail": result.expected_fail,
         "tags": [visible(tag) for tag in result.tags],

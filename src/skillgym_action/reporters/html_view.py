@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from skillgym_action.comparison.differences import limits_in_words
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.samples import samples_of
-from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.reporters.failed_assertions import failed_assertions, not_holding
 from skillgym_action.reporters.html_charts import charts_of
@@ -43,6 +42,7 @@ from skillgym_action.reporters.rate_wording import (
     trigger_sentences,
 )
 from skillgym_action.reporters.template_values import NOTHING, markup
+from skillgym_action.reporters.uplift_wording import arms_spending
 from skillgym_action.reporters.wording import (
     RED,
     amount,
@@ -129,8 +129,8 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
     totals = report.totals()
     rows = CaseRows(report)
     by_runner = {
-        runner: totals_of(results, report.sampled_repetitions)
-        for runner, results in _by_runner(report).items()
+        runner: report.totals(lambda result, runner=runner: runner_of(result) == runner)  # type: ignore[misc]
+        for runner in _by_runner(report)
         if runner
     }
     failures, mixed = list(_failures(report)), mixed_results(report)
@@ -196,11 +196,13 @@ def _figures(report: RunReport, totals: Totals) -> Iterator[Figure]:
 
     yield figure("Pass rate", rate_cell(totals), "of sessions, 95 % interval" if totals.cases else "nothing was judged")
     yield figure("Executions", f"{totals.green:,} of {totals.executions:,} green", tally(totals))
-    sessions = sum(len(result.attempts) for result in report.results)
+    sessions = sum(len(result.attempts) for result in report.all_results)
     retries = f", {counted(totals.retries, 'retry', 'retries')}" if totals.retries else ""
     flaky = f"{totals.flaky:,} flaky" if totals.flaky else "none flaky"
     yield figure("Sessions", f"{sessions:,}", flaky + retries)
-    yield figure("Cost", money(totals.cost_usd, complete=totals.cost_complete), "all sessions together")
+    yield figure(
+        "Cost", money(totals.cost_usd, complete=totals.cost_complete), arms_spending(report) or "all sessions together"
+    )
     yield figure("Tokens", amount(totals.tokens.total_tokens), "mean of each execution, added up")
     yield figure("Time", duration(report.duration_ms), report.started_at)
     if report.comparison:

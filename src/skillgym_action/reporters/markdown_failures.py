@@ -12,7 +12,7 @@ from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.verdicts import ASSERTION_FAILURE
 from skillgym_action.reporters.failed_assertions import not_holding
 from skillgym_action.reporters.markdown_budget import SUMMARY, left_out
-from skillgym_action.reporters.markdown_rows import NAME, Row, html_code, inline
+from skillgym_action.reporters.markdown_rows import NAME, Row, html_code, inline, title_of
 from skillgym_action.reporters.markdown_sections import NO_ROWS, Section
 from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import cause, counted
@@ -212,8 +212,8 @@ class FailureList:
 
     def _title(self, group: Sequence[Result]) -> Markup:
         # By path: suites of one name are different ones, and a suite is not hashable if its metadata is not.
-        cases = {(result.suite.path, result.case_id): result.suite.name for result in group}
-        names = [self._case(suite, case) for (_, case), suite in list(cases.items())[:_NAMED_CASES]]
+        cases = {(result.suite.path, result.case_id): result for result in group}
+        names = [self._case(result) for result in list(cases.values())[:_NAMED_CASES]]
         title = markup("<b>") + markup(", ").join(names) + markup("</b>")
         if len(cases) > _NAMED_CASES:
             title += markup(f" and {counted(len(cases) - _NAMED_CASES, 'more case')}")
@@ -224,9 +224,9 @@ class FailureList:
             title += markup(" on ") + shown + markup(more)
         return title
 
-    def _case(self, suite: str, case: str) -> Markup:
-        name = html_code(case)
-        return inline(suite, NAME) + markup(" › ") + name if self._rows.several else name  # noqa: RUF001
+    def _case(self, result: Result) -> Markup:
+        name = html_code(result.case_id) + title_of(result)
+        return inline(result.suite.name, NAME) + markup(" › ") + name if self._rows.several else name  # noqa: RUF001
 
     def _notes(self, group: Sequence[Result]) -> Markup:
         """What the title should say besides names: what is new, how many sessions passed, a failure class."""

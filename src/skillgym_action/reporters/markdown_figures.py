@@ -91,6 +91,9 @@ class ReportTotals:
             if not result.suite.changed:  # those have a section of their own
                 by_status[result.status].append(result)
             by_runner.setdefault(result.runner.id if result.runner else "", []).append(result)
+        others: dict[str, list[Result]] = {}
+        for result in report.deciding_nothing:
+            others.setdefault(result.runner.id if result.runner else "", []).append(result)
         repetitions = report.sampled_repetitions
         comparison = report.comparison
         new = frozenset(pair.after.index for pair in comparison.newly_failing) if comparison else frozenset()
@@ -104,7 +107,9 @@ class ReportTotals:
             by_status=by_status,
             failures=groups,
             by_runner=by_runner,
-            runner_totals={runner: totals_of(results, repetitions) for runner, results in by_runner.items()},
+            runner_totals={
+                runner: totals_of(results, repetitions, others.get(runner, [])) for runner, results in by_runner.items()
+            },
         )
 
     # --- the head -----------------------------------------------------------------------------------

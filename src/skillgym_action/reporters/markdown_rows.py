@@ -16,7 +16,7 @@ from skillgym_action.reporters.failed_assertions import failed_assertions, not_h
 from skillgym_action.reporters.markdown_budget import SUMMARY
 from skillgym_action.reporters.rate_wording import sessions_passed
 from skillgym_action.reporters.template_values import NOTHING, markup
-from skillgym_action.reporters.wording import amount, cause, cost, counted, duration, place, retries, runner_id
+from skillgym_action.reporters.wording import TITLE, amount, cause, cost, counted, duration, place, retries, runner_id
 from skillgym_action.text.escaping import (
     clipped,
     markdown_code_block,
@@ -219,7 +219,7 @@ class Rows:
 
     def case(self, result: Result) -> Markup:
         """The case's name; with several suites, also the suite's."""
-        case = code(result.case_id)
+        case = code(result.case_id) + title_of(result)
         return markup(f"{inline(result.suite.name, NAME)} › {case}") if self.several else case  # noqa: RUF001
 
     def _sessions(self, result: Result) -> Markup:
@@ -231,6 +231,13 @@ class Rows:
     def place(self, location: Location) -> Markup:
         """A location, as a link if the file is in the commit."""
         return linked(code(str(location)), self.links.line_address(location) if self.links else None)
+
+
+def title_of(result: Result) -> Markup:
+    """The case's title in parentheses after a space; empty without one, or if it is the id."""
+    if not result.title or result.title == result.case_id:
+        return NOTHING
+    return markup(f" ({inline(result.title, TITLE)})")
 
 
 def block(text: str, language: str = "") -> Markup:

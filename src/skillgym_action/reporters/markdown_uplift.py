@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.reporters.markdown_budget import left_out, while_it_fits
 from skillgym_action.reporters.markdown_rows import inline
 from skillgym_action.reporters.template_values import NOTHING
-from skillgym_action.reporters.uplift_wording import uplift_sentences, uplift_title
+from skillgym_action.reporters.uplift_wording import arms_spending, uplift_sentences, uplift_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +32,9 @@ class ArmComparison:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArmComparisons:
-    """The comparisons of arms; none without arms, or without room."""
+    """The comparisons of arms, and what the sessions of each arm took; none without arms, or without room."""
 
+    spending: Markup = NOTHING
     comparisons: tuple[ArmComparison, ...] = ()
     left_out: Markup = NOTHING
 
@@ -45,8 +46,12 @@ def arms_of(report: RunReport, budget: RowBudget) -> ArmComparisons:
     """As many comparisons as there is room for, and as many statements of each."""
     if not report.uplifts:
         return NO_ARMS
+    spending = inline(f"Taken by the sessions of {arms_spending(report)}.")
+    spending = spending if budget.take((spending,), _HEAD) else NOTHING
     found = tuple(_comparisons(report, budget))
-    return ArmComparisons(comparisons=found, left_out=left_out(len(report.uplifts) - len(found), "comparison"))
+    return ArmComparisons(
+        spending=spending, comparisons=found, left_out=left_out(len(report.uplifts) - len(found), "comparison")
+    )
 
 
 def _comparisons(report: RunReport, budget: RowBudget) -> Iterator[ArmComparison]:

@@ -123,7 +123,7 @@ def _metadata(result: Result) -> dict[str, Any]:
     assertions = [outcome.assertion for outcome in result.judgement.outcomes]
     return {
         "eval_id": result.case_id,
-        "eval_name": result.case_id,
+        "eval_name": result.title or result.case_id,
         "prompt": result.prompt or "",
         "assertions": assertions,
     }
@@ -191,7 +191,7 @@ def _run(result: Result, attempt: Attempt) -> dict[str, Any]:
     grading = _grading(result, attempt)
     return {
         "eval_id": result.case_id,
-        "eval_name": result.case_id,
+        "eval_name": result.title or result.case_id,
         "configuration": _arm(result),
         "run_number": attempt.repetition,
         "result": {

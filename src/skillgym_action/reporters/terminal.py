@@ -25,9 +25,10 @@ from skillgym_action.reporters.rate_wording import (
     sessions_passed,
     trigger_sentences,
 )
-from skillgym_action.reporters.uplift_wording import uplift_sentences, uplift_title
+from skillgym_action.reporters.uplift_wording import arms_spending, uplift_sentences, uplift_title
 from skillgym_action.reporters.wording import (
     RED,
+    case_name,
     cause,
     cost,
     counted,
@@ -160,6 +161,8 @@ def _uplifts(report: RunReport) -> Iterator[str]:
     for found in report.uplifts:
         yield f"arms {terminal_line(uplift_title(found))}\n"
         yield from (f"    {terminal_line(sentence)}\n" for sentence in uplift_sentences(found))
+    if spending := arms_spending(report):
+        yield f"arms took {terminal_line(spending)}\n"
     yield "\n" if report.uplifts else ""
 
 
@@ -177,7 +180,7 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
 
 
 def _name(result: Result) -> str:
-    return f"{terminal_line(result.case_id)} [{terminal_line(runner_id(result))}]"
+    return f"{terminal_line(case_name(result))} [{terminal_line(runner_id(result))}]"
 
 
 def _suites_from(origin: SuitesFrom) -> Iterator[str]:
@@ -199,7 +202,7 @@ def _all_red(report: RunReport, run_directory: str, *, color: bool) -> Iterator[
 def red_title(result: Result, *, color: bool = False) -> str:
     """``✗ edit [claude] failed: Assertion failure``."""
     sign, shade = SIGNS[result.status]
-    title = f"{sign} {terminal_line(result.case_id)} [{terminal_line(runner_id(result))}] {result.status}"
+    title = f"{sign} {terminal_line(case_name(result))} [{terminal_line(runner_id(result))}] {result.status}"
     passed = sessions_passed(result, None)
     return (
         f"{_styled(title, shade, color=color)}: {terminal_line(cause(result).label)}{f', {passed}' if passed else ''}"

@@ -15,7 +15,7 @@ from skillgym_action.reporters.rate_wording import (
     rate_cell,
     rates_compared,
 )
-from skillgym_action.reporters.wording import amount, counted, duration, headline, money, runner_id
+from skillgym_action.reporters.wording import amount, case_name, counted, duration, headline, money, runner_id
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _lines(title: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def _name(result: Result) -> str:
-    return terminal_line(f"{result.case_id} [{runner_id(result)}]")
+    return terminal_line(f"{case_name(result)} [{runner_id(result)}]")
 
 
 def _verdict(head: RunReport, comparison: Comparison, *, color: bool) -> str:

@@ -10,6 +10,8 @@ from skillgym_action.reporters.wording import counted, duration, money, percent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.totals import ArmSpending
     from skillgym_action.model.uplift import ArmAssertion, Spent, Uplift
 
 VERDICTS = {
@@ -79,6 +81,21 @@ def uplift_sentences(found: Uplift) -> Iterator[str]:
         yield f"hold in both arms and tell nothing: {_assertions(found.in_both)}"
     if found.in_none:
         yield f"hold in no arm: {_assertions(found.in_none)}"
+
+
+def arms_spending(report: RunReport) -> str:
+    """``all sessions: with $0.12, 1,200 tokens, 30 s in 5 sessions; without …``; empty without other arms."""
+    return "; ".join(map(_spent_by, report.arm_spending()))
+
+
+def _spent_by(spending: ArmSpending) -> str:
+    tokens = spending.tokens.total_tokens
+    facts = (
+        money(spending.cost_usd, complete=spending.cost_complete) if spending.sessions else "nothing",
+        "tokens unknown" if tokens is None else f"{tokens:,} tokens",
+        f"{duration(spending.duration_ms)} in {counted(spending.sessions, 'session')}",
+    )
+    return f"{spending.arm}: {', '.join(facts)}"
 
 
 def uplift_spending(found: Uplift) -> str:

@@ -10,6 +10,7 @@ from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED, of_kind
 from skillgym_action.model.scores import deciding, format_score
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, NOT_BY_ASSERTIONS, Status
+from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -212,6 +213,16 @@ def place(result: Result) -> Location:
     return result.location or Location(path=result.suite.path)
 
 
+TITLE = 120  # characters
+
+
+def case_name(result: Result) -> str:
+    """The case's id, and its title if it has another one: ``7 (Merges two files)``."""
+    if not result.title or result.title == result.case_id:
+        return result.case_id
+    return f"{result.case_id} ({clipped(result.title, TITLE)})"
+
+
 def runner_id(result: Result) -> str:
     """The runner's id; a dash without a runner."""
     return result.runner.id if result.runner else "—"
@@ -238,7 +249,7 @@ def finding_problems(report: RunReport) -> Iterator[Problem]:
         for result in report.all_results:
             if found := findings_in_words(result, id_):
                 yield Problem(
-                    message=f"{result.case_id} on {runner_id(result)}: {words.message}: {found}",
+                    message=f"{case_name(result)} on {runner_id(result)}: {words.message}: {found}",
                     location=place(result),
                     remedy=words.remedy,
                 )

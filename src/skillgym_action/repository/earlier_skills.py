@@ -50,6 +50,11 @@ class SkillsAtBase:
         self._found: dict[str, Path | None] = {}
         self.warnings: list[Problem] = []
 
+    @property
+    def commit(self) -> str | None:
+        """The id of the merge base; None: it is unknown."""
+        return self._commit
+
     @cached_property
     def _commit(self) -> str | None:
         if not self._repository.has_git:

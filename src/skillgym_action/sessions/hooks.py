@@ -81,9 +81,17 @@ def is_of_skill(execution: Execution) -> bool:
 def untrusted_skill(services: Services, execution: Execution) -> Judgement | None:
     """The judgement on an execution whose skill under test an untrusted commit may have written; None: it may run.
 
-    A skill instructs agents, as the agent configuration does that such a commit cannot bring in.
+    So with what an arm puts into the agent's home. Both instruct agents, as the agent configuration does that such a
+    commit cannot bring in.
     """
-    if services.untrusted_configuration is None or not is_of_skill(execution):
+    if services.untrusted_configuration is None:
+        return None
+    arm = execution.arm
+    if arm and (arm.home or (arm.of_suite and arm.changes_agent)) and not services.suite_source.is_separate:
+        reason = f"the arm {arm.name} configures the agent, and the commit is not trusted"
+        reason += "; to compare with it, set allow-untrusted: with-configuration"
+        return Judgement(status=Status.SKIPPED, reason=reason)
+    if not is_of_skill(execution):
         return None
     reason = "the skill under test is of an untrusted commit; to test it, set allow-untrusted: with-configuration"
     return Judgement(status=Status.SKIPPED, reason=reason)

@@ -26,6 +26,7 @@ from skillgym_action.model.verdicts import GREEN, JUDGED, NOT_BY_ASSERTIONS
 from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.reporters.wording import duration
 from skillgym_action.sessions import hooks
+from skillgym_action.sessions.arm_home import HomeConflictError, with_arm_settings, write_home
 from skillgym_action.sessions.assertion_context import (
     SessionAssertionContext,
     SuiteClassifier,
@@ -203,9 +204,13 @@ class _SessionRun:
         limits = self._limits(agent, session) if watched else None
         began = self._services.clock.now()
         try:
-            workspace.write(invocation.files)
+            if session.turn <= 1:
+                write_home(workspace, self._execution.arm, invocation.files)
+            workspace.write(with_arm_settings(invocation.files, workspace.home, self._execution.arm))
         except OSError as error:
             return _AgentRun(trouble=Trouble(kind="workspace", message=f"cannot write the agent's files: {error}"))
+        except HomeConflictError as error:
+            return _AgentRun(trouble=Trouble(kind="workspace", message=str(error)))
         stdout, stderr = self._folder / f"{prefix}stdout.log", self._folder / f"{prefix}stderr.log"
         self._log_command(invocation)
         capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
@@ -374,6 +379,7 @@ def execution_result(execution: Execution, judgement: Judgement, report: Session
         index=execution.index,
         suite=execution.suite,
         case_id=execution.case.id,
+        title=execution.case.title,
         judgement=judgement,
         runner=execution.runner,
         location=execution.case.location,

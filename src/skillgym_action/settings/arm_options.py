@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.arm_sections import is_path, paths_of
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.limits import MAX_ARM_BYTES, MAX_ARM_FILES
 from skillgym_action.model.arm import Arm, OverlayFile
-from skillgym_action.model.errors import ConfigError, UsageError, did_you_mean
+from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.walk import PathRefusedError
 from skillgym_action.settings.configuration_file import resolved_env
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from skillgym_action.documents.arm_sections import ArmSection
+    from skillgym_action.repository.checkout import Checkout
     from skillgym_action.settings.configuration_file import Config
-    from skillgym_action.settings.configuration_sections import ArmSection
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
 
@@ -35,7 +37,7 @@ class ArmOptions:
     skills the words ``auto``, ``with``, ``without`` and ``old``; (): all configured ones, and ``auto``. ``base``: the
     commit of the base branch; None: looked for. ``changed_skills``: only suites whose skill or evals differ from it.
     ``stored``: names of the arms of stored sessions by suite path, the deciding one first; None: a new run.
-    ``folders``: folders that arms take files from, which no workspace contains.
+    ``folders``: files and folders that arms name, and the file that names them, which no workspace contains.
     """
 
     configured: tuple[Arm, ...] = ()
@@ -47,45 +49,47 @@ class ArmOptions:
 
 
 def arm_options(settings: Settings, config: Config, context: LaunchContext) -> ArmOptions:
-    """The configured arms, and which of them are selected. Raises UsageError, ConfigError."""
+    """The configured arms, and which of them are selected. Raises ConfigError."""
     file, folder = config.file, config.folder or context.cwd
     configured = tuple(_configured(name, section, folder, context) for name, section in (file.arms or {}).items())
     selected = settings.arms or file.skills.arms
-    known = (AUTO, *SKILL_WORDS, *SKILL_WORDS.values(), *(arm.name for arm in configured))
-    for word in selected:
-        if word not in known:
-            raise UsageError(f"unknown arm {word!r}", remedy=did_you_mean(word, known))
-    named = (folder / section.files for section in (file.arms or {}).values() if section.files)
+    named = (folder / path for section in (file.arms or {}).values() for path in paths_of(section))
     event = context.job.event if context.job else None
     return ArmOptions(
         configured=configured,
         selected=selected,
         base=event.base if event else None,
         changed_skills=settings.changed_skills,
-        folders=tuple(Path(os.path.normpath(path)) for path in named),
+        folders=tuple(
+            Path(os.path.normpath(path)) for path in (*named, *([config.path] if configured else ())) if path
+        ),
     )
 
 
 def _configured(name: str, section: ArmSection, folder: Path, context: LaunchContext) -> Arm:
+    checkout, where = context.suite_source.checkout, f"arms.{name}"
+    wanted = {variable: value for variable, value in section.env.items() if value is not None}
     return Arm(
         name=name,
-        files=tuple(_files(folder / section.files, name, context)) if section.files else (),
+        files=tuple(overlay_files(folder / section.files, f"{where}.files", checkout)) if section.files else (),
         remove=section.remove,
-        env=tuple(resolved_env(section.env, context.environment, f"arms.{name}.env").items()),
-        command_args=tuple(
-            str(folder / word) if word.startswith(("./", "../")) else word for word in section.command_args
-        ),
+        home=tuple(overlay_files(folder / section.home, f"{where}.home", checkout)) if section.home else (),
+        env=tuple(resolved_env(wanted, context.environment, f"{where}.env").items()),
+        without_env=tuple(variable for variable in section.env if variable not in wanted),
+        command_args=tuple(str(folder / word) if is_path(word) else word for word in section.command_args),
         skill=section.skill,
         decides=section.decides,
     )
 
 
-def _files(folder: Path, arm: str, context: LaunchContext) -> Iterator[OverlayFile]:
-    """The files in an arm's folder. No link is followed, and there must be none. Raises ConfigError."""
-    where, checkout = f"arms.{arm}.files", context.suite_source.checkout
+def overlay_files(folder: Path, where: str, checkout: Checkout | None) -> Iterator[OverlayFile]:
+    """The files in a folder of an arm. No link is followed, and there must be none. Raises ConfigError.
+
+    ``where``: the key path in messages.
+    """
     normalized = Path(os.path.normpath(folder))
     try:
-        if checkout.contains(normalized):
+        if checkout and checkout.contains(normalized):
             fd = checkout.open_folder(normalized)
         else:
             fd = os.open(normalized, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -116,6 +116,7 @@ def _refuse_paths(document: Document, config: Config, path: Path, checkout: Chec
         ("report", "templates"): config.file.report.templates,
         ("snapshots", "path"): snapshots.path or SNAPSHOTS if snapshots else None,
         **{("arms", name, "files"): arm.files for name, arm in (config.file.arms or {}).items()},
+        **{("arms", name, "home"): arm.home for name, arm in (config.file.arms or {}).items()},
     }
     problems = []
     for key_path, text in named.items():

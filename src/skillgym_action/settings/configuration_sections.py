@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -19,18 +18,15 @@ from pydantic import (
 )
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
+from skillgym_action.documents.arm_sections import ArmsByName, references
 from skillgym_action.documents.option_values import Count, Milliseconds, Points, Require, Size, Words
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
-from skillgym_action.limits import MAX_ARMS, MAX_JUDGE_VOTES
-from skillgym_action.model.arm import SkillVersion
+from skillgym_action.limits import MAX_JUDGE_VOTES
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
-from skillgym_action.repository.walk import GIT
 from skillgym_action.settings.foreign_options import reporter_of_skillgym
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Schedule, Stop
-
-ARM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
 class _Model(BaseModel):
@@ -57,11 +53,6 @@ def _exact_version(value: object) -> object:
     return value
 
 
-def _references(value: object) -> object:
-    """A list of names means those variables of the tool's environment."""
-    return {str(name): f"${{{{ {name} }}}}" for name in value} if isinstance(value, list) else value
-
-
 def _odd(votes: int) -> int:
     if votes % 2 == 0:
         raise ValueError("must be an odd number, since an even one may have no majority")
@@ -72,15 +63,6 @@ def _reporter(value: object) -> object:
     return reporter_of_skillgym(value) if isinstance(value, str) else reporter_of_skillgym("")
 
 
-def _inside(pattern: str) -> str:
-    """A pattern of paths in workspaces."""
-    if not pattern or pattern.startswith("/") or ".." in pattern.split("/"):
-        raise ValueError(f"{pattern!r} is not a path in the workspace: write it relative to it, without ..")
-    if GIT in pattern.split("/"):
-        raise ValueError(f"{pattern!r}: an arm cannot change {GIT}")
-    return pattern.removeprefix("./").rstrip("/")
-
-
 class AgentSection(_Model):
     """``runners.<id>.agent``."""
 
@@ -89,7 +71,7 @@ class AgentSection(_Model):
     version: Annotated[str | None, BeforeValidator(_exact_version)] = None
     command: str | tuple[str, ...] | None = None
     command_args: tuple[str, ...] = ()
-    env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
+    env: Annotated[dict[str, str], BeforeValidator(references)] = {}
     budget: PositiveFloat | None = None
     output: Literal["text", "events"] = "text"
     sessions: str | None = None
@@ -124,7 +106,7 @@ class JudgeSection(_Model):
 
     api: Literal["anthropic", "openai"]
     model: Annotated[str, Field(min_length=1)]
-    env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
+    env: Annotated[dict[str, str], BeforeValidator(references)] = {}
     votes: Annotated[int, Field(ge=1, le=MAX_JUDGE_VOTES), AfterValidator(_odd)] = 1
 
 
@@ -235,31 +217,6 @@ class PluginsSection(_Model):
     allow_tools: Annotated[tuple[Annotated[str, Field(min_length=1)], ...] | None, Field(min_length=1)] = None
 
 
-class ArmSection(_Model):
-    """``arms.<id>``: a variant of all sessions. ``files``: a folder whose files are added to workspaces."""
-
-    files: Annotated[str | None, Field(min_length=1)] = None
-    remove: tuple[Annotated[str, AfterValidator(_inside)], ...] = ()
-    env: Annotated[dict[str, str], BeforeValidator(_references)] = {}
-    command_args: tuple[str, ...] = ()
-    skill: SkillVersion = "head"
-    decides: bool = False
-
-
-def _one_decides(arms: dict[str, ArmSection] | None) -> dict[str, ArmSection] | None:
-    """The arms, of which one decides: the marked one, or else the first."""
-    if not arms:
-        return arms
-    for name in arms:
-        if not ARM_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of an arm: use up to 40 letters, digits, - and _")
-    marked = [name for name, arm in arms.items() if arm.decides]
-    if len(marked) > 1:
-        raise ValueError(f"only one arm can decide, not {' and '.join(marked)}")
-    deciding = marked[0] if marked else next(iter(arms))
-    return {name: arm.model_copy(update={"decides": name == deciding}) for name, arm in arms.items()}
-
-
 class ConfigFile(_Model):
     """A whole configuration file."""
 
@@ -270,9 +227,5 @@ class ConfigFile(_Model):
     prices: dict[str, PriceSection] = {}
     skills: SkillsSection = SkillsSection()
     plugins: PluginsSection = PluginsSection()
-    arms: Annotated[
-        dict[str, ArmSection] | None,
-        Field(min_length=2, max_length=MAX_ARMS),
-        AfterValidator(_one_decides),
-    ] = None
+    arms: ArmsByName | None = None
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

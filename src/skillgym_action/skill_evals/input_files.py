@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.skill_files import EVAL_FOLDERS, RESULTS_ENDING, SKILL_FILE
 from skillgym_action.documents.user_files import kind_of
 from skillgym_action.limits import MAX_EVAL_FILES, MAX_LISTED_PLACES
 from skillgym_action.model.suite import InputFile
@@ -16,9 +17,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.documents.suite_values import SuiteValue
+    from skillgym_action.model.errors import Problem
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
+_SKILL_ITSELF = "is the skill under test, which is installed: it is not copied, else the arm without it had it, too"
+_PART_OF_SKILL = "belongs to the skill under test, and is in the arm without it, too"
+_LEAVE_OUT = "leave it out: the skill is installed where the agent looks for skills"
+_MOVE = "put input files into evals/files"
 _REMEDY = "input files are relative to the folder above evals/, to the suite, to the skill or to the repository"
 
 
@@ -27,7 +33,8 @@ class InputPlaces:
     """The folders that input files of a suite file are looked for in, the first first.
 
     ``refusal``: why a file or folder must not be copied, such as a link on the way to it. ``is_suite``: whether a name
-    is that of a suite, which agents must not read. ``shown``: a path as messages name it.
+    is that of a suite, which agents must not read. ``shown``: a path as messages name it. ``skills``: folders of the
+    skills under test.
     """
 
     suite: Path
@@ -35,18 +42,41 @@ class InputPlaces:
     refusal: Callable[[Path], str | None]
     is_suite: Callable[[str], bool]
     shown: Callable[[Path], str]
+    skills: tuple[Path, ...] = ()
 
-    def files_of(self, value: SuiteValue) -> tuple[InputFile, ...]:
-        """The files that a case lists under ``files``. Raises SuiteError."""
+    def files_of(self, value: SuiteValue) -> tuple[tuple[InputFile, ...], tuple[Problem, ...]]:
+        """The files that a case lists under ``files``, and warnings about what of the skill is among them.
+
+        Raises SuiteError.
+        """
         items = (value,) if isinstance(value.value, str | dict) else value.items()
         if len(items) > MAX_EVAL_FILES:
             raise value.error(f"has more than {MAX_EVAL_FILES:,} entries", "list a folder")
         found: dict[str, InputFile] = {}
+        warnings: list[Problem] = []
         for item in items:
-            if item.value is not None:
-                file = self._file(item)
-                found.setdefault(file.path, file)
-        return tuple(found.values())
+            if item.value is None:
+                continue
+            file = self._file(item)
+            if file.source and self._is_skill(file.source):
+                warnings.append(item.problem(f"{file.path} {_SKILL_ITSELF}", _LEAVE_OUT))
+                continue
+            if file.source and self._is_of_skill(file.source):
+                warnings.append(item.problem(f"{file.path} {_PART_OF_SKILL}", _MOVE))
+            found.setdefault(file.path, file)
+        return tuple(found.values()), tuple(warnings)
+
+    def _is_skill(self, source: Path) -> bool:
+        """Whether it is the SKILL.md of a skill under test."""
+        return any(source.resolve() == (folder / SKILL_FILE).resolve() for folder in self.skills)
+
+    def _is_of_skill(self, source: Path) -> bool:
+        """Whether it is installed with a skill under test, and so is what the arm without that skill must not have."""
+        for folder in self.skills:
+            if source.is_relative_to(folder):
+                parts = source.relative_to(folder).parts
+                return not any(part.lower() in EVAL_FOLDERS or part.endswith(RESULTS_ENDING) for part in parts)
+        return False
 
     def _file(self, item: SuiteValue) -> InputFile:
         if isinstance(item.value, dict):
@@ -75,6 +105,8 @@ class InputPlaces:
                 raise item.error(
                     f"{path} is a suite or has one in it, whose questions the agent must not read", "leave it out"
                 )
+            if any(folder.is_relative_to(candidate) for folder in self.skills):
+                raise item.error(f"{path} has the skill under test in it, which would be in all arms", _LEAVE_OUT)
             return InputFile(path=path, source=candidate)
         if refused:
             raise item.error(f"{path} cannot be copied: {refused[0]}", "name a file without links on the way to it")

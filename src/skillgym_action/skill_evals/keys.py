@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.arm_sections import FOREIGN_KEY
 from skillgym_action.limits import MAX_UNKNOWN_KEYS
 from skillgym_action.model.errors import closest_match
 
@@ -30,7 +31,7 @@ WITHOUT_EFFECT_AT_TOP = frozenset(
         *("target", "title", "type", "updated", "updated_at", "usage", "version"),
     }
 )
-AT_TOP = frozenset({*CASE_LISTS, *SKILL, *THRESHOLD, *WITHOUT_EFFECT_AT_TOP})
+AT_TOP = frozenset({FOREIGN_KEY, *CASE_LISTS, *SKILL, *THRESHOLD, *WITHOUT_EFFECT_AT_TOP})
 
 # --- of a case ----------------------------------------------------------------------------------------
 

@@ -5,8 +5,10 @@ Which files these are is in ``suite_names``, their keys in ``keys``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.arm_sections import FOREIGN_KEY, suite_arms
 from skillgym_action.documents.documents import read_document
 from skillgym_action.documents.skill_files import above_evals
 from skillgym_action.documents.suite_values import SuiteValue
@@ -61,7 +63,10 @@ def _evals(source: SuiteFile, top: SuiteValue) -> BenchmarkSuite:
         triggers=TriggerSettings(skills=location.names, rounds=source.skills.settings.trigger_rounds),
     )
     loaded = cases_of(cases, settings)
-    return finished(source, top, location, loaded, (*warnings.problems, *location.warnings))
+    made = finished(source, top, location, loaded, (*warnings.problems, *location.warnings))
+    value = top.value.get(FOREIGN_KEY) if isinstance(top.value, dict) else None
+    arms = suite_arms(source, value, FOREIGN_KEY, top.source.locate)
+    return replace(made, arms=arms.arms, hidden=(*made.hidden, *arms.hidden))
 
 
 def _case_list(top: SuiteValue) -> SuiteValue:
@@ -104,4 +109,11 @@ def _places(source: SuiteFile, location: SkillLocation) -> InputPlaces:
         return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.as_posix()
 
     folders = (*([above] if above.is_relative_to(root) else []), folder, *own, root)
-    return InputPlaces(suite=source.file, folders=folders, refusal=source.refusal, is_suite=named, shown=shown)
+    return InputPlaces(
+        suite=source.file,
+        folders=folders,
+        refusal=source.refusal,
+        is_suite=named,
+        shown=shown,
+        skills=tuple(skill.folder for skill in location.skills),
+    )

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.graders import ScoredAssertion
+from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm, arms_of_case
-from skillgym_action.model.errors import UsageError
+from skillgym_action.model.errors import UsageError, did_you_mean
 from skillgym_action.repository.earlier_skills import SkillsAtBase
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
 from skillgym_action.workspaces.skill_installation import files_of_skill
@@ -24,27 +25,47 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.arm_options import ArmOptions
 
+UNCHANGED = "no skill or evals changed"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assigned:
-    """The suites that run, with their arms. ``warnings``: why some have other arms than were wanted."""
+    """The suites that run, with their arms. ``warnings``: why some have other arms than were wanted.
+
+    ``unchanged``: that there were suites of skills, and none is left, since nothing has changed; None: some are left.
+    """
 
     suites: tuple[BenchmarkSuite, ...]
     warnings: tuple[Problem, ...] = ()
+    unchanged: str | None = None
 
 
 def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options: ArmOptions) -> Assigned:
     """Choose the arms of each suite. With ``changed_skills`` only suites of changed skills are left.
 
-    Raises UsageError if ``selected`` leaves none of the configured arms.
+    Raises UsageError if ``selected`` has an unknown arm, or leaves none of the configured ones.
     """
+    _check_selected(suites, options)
     if options.stored is not None:
         return Assigned(suites=tuple(_with_indicators(_stored(suite, options)) for suite in suites))
     base = _base(services, options)
     if options.changed_skills:
+        of_skills = any(_skills(suite) for suite in suites)
         suites = tuple(suite for suite in suites if not suite.cases or _has_changed(suite, base))
+        if of_skills and not suites:
+            since = (base.commit or "")[:COMMIT_CHARACTERS]
+            return Assigned(suites=(), warnings=tuple(base.warnings), unchanged=f"{UNCHANGED} since {since}")
     chosen = tuple(_with_indicators(replace(suite, arms=_arms(suite, options, base))) for suite in suites)
     return Assigned(suites=chosen, warnings=tuple(dict.fromkeys(base.warnings)))
+
+
+def _check_selected(suites: Iterable[BenchmarkSuite], options: ArmOptions) -> None:
+    of_suites = (arm.name for suite in suites for arm in suite.arms)
+    configured = (arm.name for arm in options.configured)
+    known = tuple(dict.fromkeys((AUTO, *SKILL_WORDS, *SKILL_WORDS.values(), *configured, *of_suites)))
+    for word in options.selected:
+        if word not in known:
+            raise UsageError(f"unknown arm {word!r}", remedy=did_you_mean(word, known))
 
 
 def _with_indicators(suite: BenchmarkSuite) -> BenchmarkSuite:
@@ -66,7 +87,7 @@ def _with_indicators(suite: BenchmarkSuite) -> BenchmarkSuite:
 def _stored(suite: BenchmarkSuite, options: ArmOptions) -> BenchmarkSuite:
     """The suite with the arms of its stored sessions; those that are not configured any more by their name alone."""
     names = (options.stored or {}).get(suite.path, ())
-    configured = {arm.name: arm for arm in options.configured}
+    configured = {arm.name: arm for arm in suite.arms or options.configured}
     arms = (
         replace(configured.get(name) or Arm(name=name, skill=SKILL_ARMS.get(name, "head")), decides=number == 0)
         for number, name in enumerate(names)
@@ -78,7 +99,7 @@ def _arms(suite: BenchmarkSuite, options: ArmOptions, base: SkillsAtBase) -> tup
     """The arms of a suite; () if there is only one, which does nothing."""
     skills = _skills(suite)
     if configured := suite.arms or options.configured:
-        arms = _selected(configured, options.selected)
+        arms = _selected(configured, options.selected, suite.path if suite.arms else "the configuration")
         if any(arm.skill == "base" for arm in arms):
             pairs = base.skills(skills)
             arms = tuple(replace(arm, base_skills=pairs) if arm.skill == "base" else arm for arm in arms)
@@ -101,13 +122,16 @@ def _arms(suite: BenchmarkSuite, options: ArmOptions, base: SkillsAtBase) -> tup
     )
 
 
-def _selected(arms: tuple[Arm, ...], selected: Iterable[str]) -> tuple[Arm, ...]:
-    """The arms that are named, all if none is; one of them decides. Raises UsageError if the names leave none."""
+def _selected(arms: tuple[Arm, ...], selected: Iterable[str], where: str) -> tuple[Arm, ...]:
+    """The arms that are named, all if none is; one of them decides. Raises UsageError if the names leave none.
+
+    ``where``: what has the arms.
+    """
     names = [SKILL_WORDS.get(name, name) for name in selected if name != AUTO]
     chosen = [arm for arm in arms if not names or arm.name in {*names, *selected}]
     if not chosen:
         known = ", ".join(arm.name for arm in arms)
-        raise UsageError(f"--arms {','.join(selected)}: the configuration has other arms", remedy=f"known: {known}")
+        raise UsageError(f"--arms {','.join(selected)}: {where} has other arms", remedy=f"known: {known}")
     if not any(arm.decides for arm in chosen):
         chosen[0] = replace(chosen[0], decides=True)
     return tuple(sorted(chosen, key=lambda arm: not arm.decides))

@@ -8,8 +8,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
@@ -37,7 +38,7 @@ from skillgym_action.sessions.snapshot_check import check_snapshot
 from skillgym_action.storage.journal import event_line, session_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
@@ -89,7 +90,7 @@ def execute(
 def _run(executor: _Executor, plan: Plan) -> dict[int, Result]:
     """Run all executions of the plan in parallel; their results by index."""
     services, jobs = executor.services, executor.options.jobs
-    lanes = deque(_lanes(plan, executor.options, one_user=services.processes.user is not None))
+    lanes = deque(_interleaved_lanes(plan, executor.options, one_user=services.processes.user is not None))
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="execution") as pool:
         try:
             workers = [pool.submit(executor.run_lanes, lanes) for _ in range(min(jobs, len(lanes)))]
@@ -132,11 +133,24 @@ def _run_more(executor: _Executor, plan: Plan, indexes: frozenset[int]) -> dict[
     return _run(executor, replace(plan, executions=executions))
 
 
-def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple[Execution, ...]]:
+def _interleaved_lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple[Execution, ...]]:
+    """The lanes of a plan, so that whatever changes with time meets all arms of a case alike.
+
+    A lane has a case in all of its arms, whose repetitions are interleaved; where all lanes can run at the same time,
+    each arm has its own.
+    """
+    lanes = _lanes(plan, options, one_user=one_user, arms_apart=True)
+    if len(lanes) > options.jobs and any(execution.arm for execution in plan.executions):
+        return _lanes(plan, options, one_user=one_user, arms_apart=False)
+    return lanes
+
+
+def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool, arms_apart: bool) -> list[tuple[Execution, ...]]:
     """Lanes: groups of executions that run one after the other, in the order of the plan.
 
     One lane has an execution and those it depends on; all executions that work in the same directory; and, with the
     schedule ``isolated-by-runner``, all executions of a runner. Groups that share an execution are one lane.
+    ``arms_apart``: the arms of a case may be in several lanes.
     """
     group_of_case = {suite.path: dependency_groups(suite.cases) for suite in plan.suites}
     groups: dict[tuple[str, ...], list[Execution]] = {}
@@ -145,7 +159,7 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple
             execution.suite.path,
             group_of_case[execution.suite.path][execution.case.id],
             execution.runner.id,
-            execution.arm_name or "",
+            (execution.arm_name or "") if arms_apart else "",
         )
         groups.setdefault(group, []).append(execution)
     lanes: dict[tuple[str, ...], list[Execution]] = {}
@@ -169,6 +183,23 @@ def _next_lane(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:
         return lanes.popleft()
     except IndexError:
         return ()
+
+
+@dataclass(eq=False, slots=True)
+class _Progress:
+    """An execution and its sessions so far; ``earlier``: how many of them are of before the run was resumed."""
+
+    execution: Execution
+    sessions: list[SessionResult]
+    earlier: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.earlier = len(self.sessions)
+
+    def next_repetition(self, options: ExecuteOptions) -> int:
+        """The repetition of the next session; 0 if there is none."""
+        position = next_session(self.execution, self.sessions, options)
+        return position[0] if position else 0
 
 
 class _Executor:
@@ -232,17 +263,23 @@ class _Executor:
     def _run_lane(self, lane: tuple[Execution, ...]) -> list[Result]:
         results: list[Result] = []
         done: dict[tuple[str, str, str | None], dict[str, Result]] = {}
-        for execution in lane:
+        for _, executions in groupby(lane, lambda one: (one.suite.path, one.case.id, one.runner.id)):
+            results += self._run_case(executions, done)
+        return results
+
+    def _run_case(
+        self, executions: Iterable[Execution], done: dict[tuple[str, str, str | None], dict[str, Result]]
+    ) -> list[Result]:
+        """Run a case on a runner in its arms: the first repetition in each of them, then the second one, and so on."""
+        results: list[Result] = []
+        unfinished = [_Progress(execution, list(self._sessions.get(execution.index, ()))) for execution in executions]
+        while unfinished:
+            progress = min(unfinished, key=lambda one: one.next_repetition(self.options))
+            execution = progress.execution
             before = done.setdefault((execution.suite.path, execution.runner.id, execution.arm_name), {})
-            earlier = self._sessions.get(execution.index, ())
-            unstarted = None if earlier else self._result_without_session(execution, before)
-            if unstarted:
-                result = _redacted(self.services, unstarted)
-            else:
-                with self.services.processes.work_slots.occupied():
-                    result = self._run_sessions(execution, list(earlier))
-                if earlier:  # they were redacted with the secrets that the run had before it was resumed
-                    result = _redacted(self.services, result)
+            if (result := self._advance(progress, before)) is None:
+                continue
+            unfinished.remove(progress)
             if execution.quarantine:
                 result = replace(result, quarantine=execution.quarantine)
             if execution.decides:
@@ -251,6 +288,27 @@ class _Executor:
             before[execution.case.id] = result
             results.append(_reported(self.services, result))
         return results
+
+    def _advance(self, progress: _Progress, done: Mapping[str, Result]) -> Result | None:
+        """Run the next session of an execution. Its result if it is complete, stopped or must not start; else None."""
+        execution, sessions, services = progress.execution, progress.sessions, self.services
+        if not sessions:
+            if unstarted := self._result_without_session(execution, done):
+                return _redacted(services, unstarted)
+            for folder in (execution.directory, f"workspaces/{execution.directory}"):
+                services.directory.clear(folder)
+        with services.processes.work_slots.occupied():
+            position, stopped = next_session(execution, sessions, self.options), None
+            if position and sessions:
+                stopped = self._wait_or_stop(execution, sessions, position, progress.earlier)
+            if position and not stopped:
+                if len(sessions) == progress.earlier:
+                    services.observer.started(execution)
+                sessions.append(self._run_session(execution, position))
+                return None
+            result = self._complete(execution, sessions, stopped)
+        # Earlier sessions were redacted with the secrets that the run had before it was resumed.
+        return _redacted(services, result) if progress.earlier else result
 
     def _result_without_session(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
         """The result of an execution that must not start; None: start it.
@@ -285,18 +343,8 @@ class _Executor:
     def _budgets(self, execution: Execution) -> tuple[Budget, Budget]:
         return self._budget, self._suite_budgets[_budget_key(execution)]
 
-    def _run_sessions(self, execution: Execution, sessions: list[SessionResult]) -> Result:
-        """Run sessions until the execution is complete or stopped. ``sessions``: those before the run was resumed."""
-        if not sessions:
-            for folder in (execution.directory, f"workspaces/{execution.directory}"):
-                self.services.directory.clear(folder)
-        stopped, before = None, len(sessions)
-        while position := next_session(execution, sessions, self.options):
-            if sessions and (stopped := self._wait_or_stop(execution, sessions, position, before)):
-                break
-            if len(sessions) == before:
-                self.services.observer.started(execution)
-            sessions.append(self._run_session(execution, position))
+    def _complete(self, execution: Execution, sessions: list[SessionResult], stopped: Judgement | None) -> Result:
+        """The result of an execution that has all of its sessions, or was ``stopped``."""
         self._sessions[execution.index] = sessions
         if stopped and stopped.origin == "budget":
             self._refused.add(execution.index)
@@ -352,7 +400,7 @@ def _runner_key(execution: Execution) -> tuple[str, str, str | None]:
     So an arm whose agent cannot start stops no session of the others.
     """
     suite, arm = execution.suite, execution.arm
-    own = arm is not None and (arm.changes_files or arm.env or arm.command_args)
+    own = arm is not None and (arm.changes_files or arm.changes_agent)
     path = suite.path if suite.runners or suite.other_runners else ""
     return path, execution.runner.id, execution.arm_name if own else None
 

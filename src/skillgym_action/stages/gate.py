@@ -37,7 +37,7 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
 
     Unless ``options`` allow it, results of suites that differ from the base commit do not count, and a run with such
     suites is inconclusive, regardless of ``fail_on``. A run in which nothing was judged is never green. Only a shard
-    without any execution is, if it is not gated: the others have the cases.
+    without any execution is, if it is not gated: the others have the cases; and a run of changed skills if none is.
     """
     changed = None if options.allow_changed_suites else changed_suites(report)
     changed_reasons = (changed,) if changed else ()
@@ -52,6 +52,8 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
             exit_code=ExitCode.CANCELLED,
             reasons=("the run was cancelled", *red, *changed_reasons),
         )
+    if report.unchanged and not whole_report.all_results and not report.incomplete:
+        return Decision(verdict="passed", exit_code=ExitCode.PASSED, reasons=(report.unchanged,))
     red = (*red, *_low_pass_rate(totals, options), *_low_uplift(report, options))
     reasons = _inconclusive(report, totals, options, silent=bool(changed))
     inconclusive = (*changed_reasons, *reasons)
@@ -106,7 +108,7 @@ def _low_uplift(report: RunReport, options: GateOptions) -> Iterator[str]:
     if options.min_uplift is None:
         return
     for found in _counting_uplifts(report):
-        if found.points is not None and found.points < options.min_uplift - _ROUNDING:
+        if found.is_complete and found.points is not None and found.points < options.min_uplift - _ROUNDING:
             limit = f"{options.min_uplift:+g} points"
             yield f"{uplift_title(found)}: uplift {points(found.points)}, below {limit}"
 
@@ -190,11 +192,15 @@ def _errored(errored: int, totals: Totals, options: GateOptions) -> str:
 
 
 def _over_budget(report: RunReport) -> Iterator[str]:
-    """Executions that a budget prevented. Also shown for a passed run; ``--fail-on budget`` makes it inconclusive."""
-    if over_budget := report.totals(
-        lambda result: _is_over_budget(result) and not _has_unknown_cost(result)
-    ).executions:
-        yield f"{over_budget} not started, since the run's budget was spent"
+    """Executions that a budget prevented, in all arms. Also shown for a passed run.
+
+    ``--fail-on budget`` makes it inconclusive.
+    """
+    own = sum(_is_over_budget(result) and not _has_unknown_cost(result) for result in report.results)
+    others = sum(map(_is_over_budget, report.other_arms))
+    if own or others:
+        of_others = f" ({others} of them in other arms)" if own and others else " in other arms" if others else ""
+        yield f"{own + others}{of_others} not started, since the run's budget was spent"
 
 
 def _unknown_cost(report: RunReport) -> Iterator[str]:

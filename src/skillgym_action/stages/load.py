@@ -13,10 +13,11 @@ from skillgym_action.documents.skill_files import SkillFiles
 from skillgym_action.documents.user_files import decoded, kind_of, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
-from skillgym_action.model.errors import Location, Problem, SuiteError, UsageError
+from skillgym_action.model.errors import ConfigError, Location, Problem, SuiteError, UsageError
 from skillgym_action.model.hooks import NO_HOOKS
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, SkillSettings, WorkspaceSpec
 from skillgym_action.reporters.wording import listed
+from skillgym_action.settings.arm_options import overlay_files
 from skillgym_action.settings.runners import usable
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.documents.user_files import Opener
+    from skillgym_action.model.arm import OverlayFile
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.suite import BenchmarkCase, FoundSuite
     from skillgym_action.repository.checkout import Checkout
@@ -84,6 +86,13 @@ class SuiteFileAccess:
     def opener(self) -> Opener | None:
         """The opener for files that the suite refers to; None: the default one."""
         return self.checkout.opener(self.file) if self.checkout else None
+
+    def overlay(self, folder: Path, where: str) -> tuple[OverlayFile, ...]:
+        """The files of a folder that an arm adds; ``where``: the key path in messages. Raises SuiteError."""
+        try:
+            return tuple(overlay_files(folder, where, self.checkout))
+        except ConfigError as error:
+            raise SuiteError.of(*error.problems) from error
 
     def refusal(self, folder: Path) -> str | None:
         """Why no workspace may be a copy of the folder; None: it may. Only checked in or for the checkout."""

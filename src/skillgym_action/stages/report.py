@@ -57,6 +57,7 @@ def report_run(
         commit=services.repository.commit(),
         merge_parents=services.repository.merge_parents(),
         shard=shard,
+        unchanged=plan.unchanged,
         judge=judge,
         links=services.links,
     )

@@ -78,6 +78,7 @@ def _session_result(execution: Execution, stored: SessionEntry) -> SessionResult
         result=replace(
             result,
             case_id=case.id,
+            title=case.title,
             judgement=replace(result.judgement, cost_usd=stored.judge_usd),
             location=case.location,
             tags=case.tags,
@@ -132,7 +133,8 @@ def _unused(found: JournalContents, plan: Plan, digests: set[str]) -> Iterator[P
     }
     gone = [key for key, sessions in found.sessions.items() if sessions[-1].digest not in digests]
     if changed := [key for key in gone if key in today]:
-        yield Problem(message=f"run again, since suite, prompt, skill, arm, agent or model changed: {_listed(changed)}")
+        what = "suite, prompt, skill, inputs, arm, agent or model"
+        yield Problem(message=f"run again, since {what} changed: {_listed(changed)}")
     if unasked := [key for key in gone if key not in today]:
         yield Problem(
             message=f"in the journal but not in the report, since they are not selected: {_listed(unasked)}",

@@ -75,18 +75,18 @@ class Journal:
     warnings: tuple[Problem, ...] = ()
 
 
-def digest(execution: Execution, root: Path, skills: tuple[str, ...] = ()) -> str:
+def digest(execution: Execution, root: Path, inputs: tuple[str, ...] = ()) -> str:
     """Return the identity of an execution: its sessions count only while what they depend on stays the same.
 
-    That is suite, prompt, skills, arm, agent and model. It does not depend on limits, keys, and the path of the
-    repository, ``root``. ``skills``: digests of the skills under test that its sessions have.
+    That is suite, prompt, inputs, arm, agent and model. It does not depend on limits, keys, and the path of the
+    repository, ``root``. ``inputs``: digests of the skills under test, input files and templates of its sessions.
     """
     agent = replace(execution.runner.agent, budget=None, timeout=None)  # its repr has no keys
     identity = (
         (execution.suite.path, execution.suite.digest, execution.case.id, execution.case.prompt),
         (execution.runner.id, agent, execution.model, execution.directory),
         *([(*execution.arm.identity(), _values(execution.arm))] if execution.arm else []),
-        *([skills] if skills else []),
+        *([inputs] if inputs else []),
     )
     text = repr(identity).replace(repr(f"{root}/")[1:-1], "")
     return hashlib.sha256(text.encode()).hexdigest()

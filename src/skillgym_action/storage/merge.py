@@ -39,6 +39,11 @@ def merged(parts: StoredReports, name: str) -> RunReport:
     if len(reports) == 1:
         return replace(reports[0], incomplete=incomplete, warnings=_once([*reports[0].warnings, *missing]))
     runners, suites = _runners(parts), _suites(reports)
+    results = _results([(file, report.results) for file, report in parts], runners, suites)
+    others = _results([(file, report.other_arms) for file, report in parts], runners, suites)
+    quarantined = _results([(file, report.quarantined) for file, report in parts], runners, suites)
+    numbered = _numbered([*results, *others, *quarantined])
+    apart = len(results) + len(others)
     began = min((report.started_at for report in reports), key=datetime.fromisoformat)
     ended = max((report.ended_at for report in reports), key=datetime.fromisoformat)
     return RunReport(
@@ -48,9 +53,9 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         started_at=began,
         ended_at=ended,
         duration_ms=_milliseconds(began, ended),
-        results=_results([(file, report.results) for file, report in parts], runners, suites),
-        other_arms=_results([(file, report.other_arms) for file, report in parts], runners, suites),
-        quarantined=_results([(file, report.quarantined) for file, report in parts], runners, suites),
+        results=numbered[: len(results)],
+        other_arms=numbered[len(results) : apart],
+        quarantined=numbered[apart:],
         suites=tuple(suites.values()),
         runners=tuple(runners.values()),
         warnings=_once(
@@ -65,6 +70,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         suites_from=_suites_from(reports),
         judge=_judge(reports),
         limits=_agreed(report.limits for report in reports),
+        unchanged=reports[0].unchanged if all(report.unchanged for report in reports) else None,
     )
 
 
@@ -129,7 +135,7 @@ def _suites(reports: list[RunReport]) -> dict[str, BenchmarkSuite]:
 
 def _results(
     parts: Iterable[tuple[Path, Iterable[Result]]], runners: dict[str, Runner], suites: dict[str, BenchmarkSuite]
-) -> tuple[Result, ...]:
+) -> list[Result]:
     """Suite by suite, in each as planned. A case that cannot be used is in it once, even if several runs have it."""
     order = {path: number for number, path in enumerate(suites)}
     files: dict[tuple[object, ...], Path] = {}
@@ -148,7 +154,7 @@ def _results(
                 own.add(key)
                 results.append(replace(result, suite=suites[suite], runner=runners[runner.id] if runner else None))
         files |= dict.fromkeys(own, file)
-    return _numbered(sorted(results, key=lambda result: (order[result.suite.path], result.index)))
+    return sorted(results, key=lambda result: (order[result.suite.path], result.index))
 
 
 def _numbered(results: list[Result]) -> tuple[Result, ...]:

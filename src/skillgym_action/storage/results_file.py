@@ -60,9 +60,16 @@ def render(report: RunReport) -> Iterator[str]:
     yield f'"tool": {json_line({"name": "skillgym-action", "version": report.version})},\n'
     yield f'"run": {json_line(write(RunEntry, report))},\n'
     yield f'"totals": {json_line(write(TotalsEntry, report.totals()))},\n'
-    by_runner, repetitions = _by_runner(report), report.sampled_repetitions
+    by_runner, of_others = _by_runner(report.results), _by_runner(report.deciding_nothing)
     yield '"runners": '
-    yield from _lines(_runner_row(runner, by_runner.get(runner.id, []), repetitions) for runner in report.runners)
+    yield from _lines(
+        _runner_row(
+            runner,
+            by_runner.get(runner.id, []),
+            totals(by_runner.get(runner.id, []), report.sampled_repetitions, of_others.get(runner.id, [])),
+        )
+        for runner in report.runners
+    )
     yield ',\n"suites": ['
     apart = {"otherArms": _rows_by_suite(report.other_arms), "quarantined": _rows_by_suite(report.quarantined)}
     for number, (suite, results) in enumerate(_by_suite(report)):
@@ -121,10 +128,10 @@ def _by_suite(report: RunReport) -> Iterator[tuple[BenchmarkSuite, list[Result]]
         yield suite, results[path]
 
 
-def _by_runner(report: RunReport) -> dict[str, list[Result]]:
+def _by_runner(results: Iterable[Result]) -> dict[str, list[Result]]:
     """Results by the id of their runner; those without a runner are under an empty id."""
     found: dict[str, list[Result]] = {}
-    for result in report.results:
+    for result in results:
         found.setdefault(result.runner.id if result.runner else "", []).append(result)
     return found
 
@@ -137,11 +144,11 @@ class _SeenRunner(NamedTuple):
     version: str | None
 
 
-def _runner_row(runner: Runner, results: list[Result], repetitions: int | None) -> dict[str, object]:
+def _runner_row(runner: Runner, results: list[Result], sums: Totals) -> dict[str, object]:
     model = runner.agent.model or next((result.model for result in results if result.model), None)
     version = next((result.version for result in results if result.version), None)
     seen = _SeenRunner(runner.id, replace(runner.agent, model=model), version)
-    return write(RunnerHead, seen) | write(TotalsEntry, totals(results, repetitions))
+    return write(RunnerHead, seen) | write(TotalsEntry, sums)
 
 
 # --- reading -----------------------------------------------------------------------------------------
@@ -286,9 +293,10 @@ def _is_shard(text: str) -> bool:
 def _wrong_totals(results: Results, report: RunReport) -> Iterator[tuple[KeyPath, str]]:
     """Totals in the file that differ from the totals of its results."""
     yield from _differences(("totals",), results.totals, report.totals())
-    by_runner, repetitions = _by_runner(report), report.sampled_repetitions
+    by_runner, of_others = _by_runner(report.results), _by_runner(report.deciding_nothing)
     for number, runner in enumerate(results.runners):
-        yield from _differences(("runners", number), runner, totals(by_runner.get(runner.id, []), repetitions))
+        own, others = by_runner.get(runner.id, []), of_others.get(runner.id, [])
+        yield from _differences(("runners", number), runner, totals(own, report.sampled_repetitions, others))
 
 
 def _differences(at: KeyPath, stored: TotalsEntry, counted: Totals) -> Iterator[tuple[KeyPath, str]]:

@@ -186,13 +186,36 @@ class LimitsEntry(MappedModel):
     on_limit: Annotated[Literal["failed", "errored"], FieldSource(always=True)] = "failed"
 
 
+class TokensEntry(MappedModel):
+    """Tokens on one scale for all agents; null is unknown."""
+
+    input: Annotated[Count | None, FieldSource(attribute="input_tokens")]
+    output: Annotated[Count | None, FieldSource(attribute="output_tokens")]
+    reasoning: Annotated[Count | None, FieldSource(attribute="reasoning_tokens")]
+    cache: Annotated[Count | None, FieldSource(attribute="cache_tokens")]
+    total: Annotated[Count | None, FieldSource(attribute="total_tokens")]
+
+
+class ArmSpendingEntry(MappedModel):
+    """What all executions of an arm took; ``durationMs`` of all sessions, ``tokens`` as in totals."""
+
+    arm: Id
+    executions: Count
+    sessions: Count
+    cost_usd: Usd | None
+    cost_complete: bool
+    tokens: TokensEntry
+    duration_ms: Count
+
+
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
     ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
     status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
     regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
-    queries. ``uplifts``: comparisons of arms.
+    queries. ``uplifts``: comparisons of arms; ``arms``: what each of them took. ``unchanged``: that nothing ran, since
+    no skill has changed.
     """
 
     noun: ClassVar = RunReport
@@ -217,6 +240,8 @@ class RunEntry(MappedModel):
     judge: JudgeEntry | None = None
     limits: LimitsEntry | None = None
     uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
+    arms: Annotated[Several[ArmSpendingEntry], FieldSource(compute=RunReport.arm_spending, read=False)] = ()
+    unchanged: Text | None = None
     triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
@@ -224,21 +249,12 @@ class RunEntry(MappedModel):
         return {"cancelled": self.status == "cancelled"}
 
 
-class TokensEntry(MappedModel):
-    """Tokens on one scale for all agents; null is unknown."""
-
-    input: Annotated[Count | None, FieldSource(attribute="input_tokens")]
-    output: Annotated[Count | None, FieldSource(attribute="output_tokens")]
-    reasoning: Annotated[Count | None, FieldSource(attribute="reasoning_tokens")]
-    cache: Annotated[Count | None, FieldSource(attribute="cache_tokens")]
-    total: Annotated[Count | None, FieldSource(attribute="total_tokens")]
-
-
 class TotalsEntry(MappedModel):
     """Sums. ``costUsd`` is the known part, ``costComplete`` whether that is all.
 
-    ``passRate`` is the mean over cases of the share of their judged sessions that passed, cases that are expected to
-    fail left out; see ``rate``. ``flaky``: executions whose sessions differ.
+    Cost, tokens and retries are those of all arms, the rest is of the deciding ones. ``passRate`` is the mean over
+    cases of the share of their judged sessions that passed, cases that are expected to fail left out; see ``rate``.
+    ``flaky``: executions whose sessions differ.
     """
 
     executions: Count
@@ -374,6 +390,7 @@ class ResultEntry(MappedModel):
 
     ``index`` is its place in the plan, of which a shard has only some. ``samples`` is there if several count;
     ``flaky``: at least 5 of them with mixed results, or a pass only after a retry. ``arm``: the name of its arm.
+    ``title``: what people call the case.
     """
 
     noun: ClassVar = Result
@@ -381,6 +398,7 @@ class ResultEntry(MappedModel):
 
     index: Annotated[Count | None, FieldSource(read=False)] = None
     case_id: Id
+    title: Text | None = None
     arm: Id | None = None
     runner_id: Annotated[Id | None, FieldSource(attribute="runner", convert=attrgetter("id"), read=False)]
     tags: Several[Id]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -41,6 +43,7 @@ class SuiteProgram:
         suite = getattr(module, "suite", MISSING)
         self.name = str(suite.name) if isinstance(suite, Suite) else ""
         self.workspace = _workspace(module)
+        self.arms = _arms(module, places)
         items = _items(suite)
         if len(items) > MAX_SUITE_CASES:
             raise SuiteProgramError(f"the suite has more than {MAX_SUITE_CASES:,} cases", "split it into several files")
@@ -54,6 +57,7 @@ class SuiteProgram:
             "cases": [self._case(case) for case in self.cases.values()],
             "problems": self.problems,
             "workspace": self.workspace,
+            "arms": self.arms,
         }
 
     def _add(self, case: object, key: str, number: int) -> None:
@@ -157,6 +161,27 @@ def _is_tag(tag: object) -> bool:
 
 def _is_positive(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < float("inf")
+
+
+def _arms(module: ModuleType, places: Places) -> Json | None:
+    """The value of ``arms``, in the shape of the configuration, and where it is."""
+    arms = getattr(module, "arms", None)
+    if arms is None:
+        return None
+    try:
+        value = json.loads(json.dumps(arms, default=os.fspath))
+        return {"value": value, "location": places.at(str(module.__file__), _line_of(module, "arms"))}
+    except (TypeError, ValueError) as error:
+        raise SuiteProgramError(f"`arms`: {error}", "write a dict of dicts, as in the configuration") from error
+
+
+def _line_of(module: ModuleType, name: str) -> int | None:
+    """The line at which a module assigns a name first."""
+    try:
+        lines = inspect.getsource(module).splitlines()
+    except (OSError, TypeError):
+        return None
+    return next((number for number, line in enumerate(lines, 1) if re.match(rf"{name}\s*[:=]", line)), None)
 
 
 def _workspace(module: ModuleType) -> Json | None:

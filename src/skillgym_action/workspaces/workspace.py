@@ -125,6 +125,10 @@ class SessionWorkspace:
             else:
                 raise OSError(None, "not in the session's folders", os.fspath(path))
 
+    def write_home(self, path: str, content: bytes, mode: int) -> None:
+        """Write a file into the home; ``path`` is relative to it. Raises OSError."""
+        self.folder.files(HOME).write(path, content, mode)
+
     def collect(self, patterns: tuple[str, ...], target: Path) -> tuple[Path, ...]:
         """Copy the files in the home that match to the new folder ``target``; return the copies. Raises OSError."""
         home = self.folder.files(HOME)

@@ -19,11 +19,11 @@ from skillgym_action.limits import MAX_RETIRED_WORKSPACES
 from skillgym_action.model.errors import OutputError
 from skillgym_action.processes.disk_usage import DiskReserve
 from skillgym_action.repository.walk import PathRefusedError
+from skillgym_action.workspaces.input_digests import InputDigests
 from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
 from skillgym_action.workspaces.skill_installation import (
     NOTHING_INSTALLED,
     InstalledSkills,
-    SkillDigests,
     copy_inputs,
     install_skills,
     packaged_for,
@@ -80,9 +80,9 @@ class Workspaces:
         """Leave paths of the repository out of its copies: an agent must not read the checks that judge it."""
         self._hidden += paths
 
-    def skill_digests(self) -> SkillDigests:
-        """Digests of the skills that sessions have, without what is hidden so far."""
-        return SkillDigests(self.repository, self._hidden)
+    def input_digests(self) -> InputDigests:
+        """Digests of what sessions start from, without what is hidden so far."""
+        return InputDigests(self.repository, self._hidden)
 
     def create(
         self, spec: WorkspaceSpec, skills_folders: tuple[str, ...] = (), *, plugins: bool = False

@@ -41,7 +41,7 @@ export class Imports {
     const exports = createRequire(file)(file);
     if (types.isModuleNamespaceObject(exports)) return exports;
     if (exports?.__esModule) return exports; // compiled from an ES module
-    return { default: exports, workspace: Array.isArray(exports) ? exports.workspace : undefined };
+    return { default: exports, ...(Array.isArray(exports) ? { workspace: exports.workspace, arms: exports.arms } : {}) };
   }
 
   #resolve(specifier, context, next) {

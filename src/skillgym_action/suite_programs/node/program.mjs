@@ -19,13 +19,14 @@ export class SuiteProgramError extends Error {
   }
 }
 
-/** The cases and the workspace of an imported suite file, and a problem for each case that cannot be used. */
+/** The cases, the workspace and the arms of an imported suite file, and a problem for each case that cannot be used. */
 export class SuiteProgram {
   cases = new Map();
   #problems = [];
   #locations = new Map();
   #written = new Map();
   #workspace;
+  #arms;
   #file;
   #places;
 
@@ -34,6 +35,7 @@ export class SuiteProgram {
     this.#file = file;
     this.#places = places;
     this.#workspace = workspaceOf(module.workspace, places.ofExport(file, "workspace"));
+    this.#arms = armsOf(module.arms, places.ofExport(file, "arms"));
     const items = itemsOf(module.default, places.at(file));
     if (items.length > MAX_SUITE_CASES) {
       const many = `the suite has more than ${MAX_SUITE_CASES.toLocaleString("en")} cases`;
@@ -53,7 +55,7 @@ export class SuiteProgram {
       classify: found.classifyFailure !== undefined,
       location: this.#locations.get(id),
     }));
-    return { name: "", cases, problems: this.#problems, workspace: this.#workspace };
+    return { name: "", cases, problems: this.#problems, workspace: this.#workspace, arms: this.#arms };
   }
 
   #add(found, key, number) {
@@ -134,6 +136,16 @@ function* problemsOf(found, id) {
     yield ["classifyFailure is not a function", "write `classifyFailure(result) { … }`"];
   }
   yield* unknownIn(found, FIELDS, "field");
+}
+
+/** The arms as data; their keys are checked by the tool, as those of all formats. */
+function armsOf(arms, location) {
+  if (arms === undefined || arms === null) return null;
+  try {
+    return { value: JSON.parse(JSON.stringify(arms) ?? "0"), location };
+  } catch (error) {
+    throw new SuiteProgramError(`arms: ${error.message}`, 'write { with: { files: "arms/with" }, without: {} }', location);
+  }
 }
 
 function workspaceOf(workspace, location) {
