@@ -28,7 +28,7 @@ from skillgym_action.reporters.html_parts import (
     runner_of,
     tone_of,
 )
-from skillgym_action.reporters.html_uplift import arm_rows
+from skillgym_action.reporters.html_uplift import arm_rows, arms_paragraph
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
     comparison_fact,
@@ -43,6 +43,7 @@ from skillgym_action.reporters.rate_wording import (
 )
 from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import (
+    QUESTION,
     RED,
     amount,
     cause,
@@ -97,6 +98,7 @@ class HtmlView:
     figures: tuple[Figure, ...]
     rates: tuple[Markup, ...]
     baseline: tuple[BaselineView, ...]
+    arms_explained: Markup
     arms: tuple[ArmRow, ...]
     failures: tuple[ExecutionGroup, ...]
     failures_left_out: Markup
@@ -146,6 +148,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         figures=tuple(_figures(report, totals)),
         rates=tuple(map(inline, (*rate_sentences(totals, report), *trigger_sentences(report)))),
         baseline=tuple(_baselines(report.comparison)),
+        arms_explained=arms_paragraph(report),
         arms=tuple(arm_rows(report)),
         failures=tuple(failures[:MAX_HTML_LISTED]),
         failures_left_out=left_out(len(failures) - MAX_HTML_LISTED, "cause"),
@@ -254,13 +257,19 @@ def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
         kind = TROUBLES.get(failure_class.id) if failure_class else None
         yield ExecutionGroup(
             label=inline(label if status is not Status.UNEXPECTED_PASSED else WORDS[status]),
-            title=inline(clipped(message, MESSAGE)),
+            title=inline(clipped(_asked(results[0], message), MESSAGE)),
             members=tuple(named(result, _sessions(result, report)) for result in results[:MAX_HTML_LISTED]),
             remedy=inline(kind.remedy) if kind and status is Status.ERRORED else NOTHING,
             detail=_detail(results[0], message),
             tone=tone_of(status),
             left_out=left_out(len(results) - MAX_HTML_LISTED, "execution"),
         )
+
+
+def _asked(result: Result, message: str) -> str:
+    """The message; a judge's answer with its question, without which it says nothing."""
+    questions = (one for one in not_holding(result) if one.type == QUESTION and one.explanation == message)
+    return next((f"{one.assertion}: {message}" for one in questions), message)
 
 
 def _detail(result: Result, message: str) -> Markup:
