@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scratch import git_in
-from skill_picture_run import EVALS, MODELS, SKILL, SkillRun, description, reported, skill_run
+from skill_picture_run import EVALS, MODELS, SkillRun, reported, skill_run
+from skill_scripts import DESCRIPTION, SKILL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,8 +73,8 @@ def sent_for(ran: SkillRun, case: dict[str, Any]) -> list[str]:
 def test_what_the_agents_send_has_the_skill_in_one_arm_and_nothing_of_it_in_the_other(ran):
     for case in EVALS["evals"]:
         sent = sent_for(ran, case)
-        told = [text for text in sent if description() in text]
-        untold = [text for text in sent if description() not in text]
+        told = [text for text in sent if DESCRIPTION in text]
+        untold = [text for text in sent if DESCRIPTION not in text]
         assert len(told) >= len(MODELS), case["id"]
         assert len(untold) >= len(MODELS), case["id"]
         for trace in (SKILL, "Incident reports", "Name teams, never people"):
@@ -92,13 +93,13 @@ def test_workspaces_and_artifacts_of_the_arm_without_have_nothing_of_the_skill(r
     for row in rows(ran, "otherArms"):
         for folder in (ran.directory / row["artifactDir"], ran.directory / "workspaces" / row["artifactDir"]):
             kept += folder.is_dir()
-            assert files_with(folder, description()) == []
+            assert files_with(folder, DESCRIPTION) == []
             assert files_with(folder, f"{SKILL}/SKILL.md") == []
     assert kept > len(rows(ran, "otherArms"))
 
 
 def test_the_judge_is_not_told_the_arm_or_the_skill(ran):
-    for word in (SKILL, "SKILL.md", ".agents/skills", ".claude/skills", "with_skill", "without_skill", description()):
+    for word in (SKILL, "SKILL.md", ".agents/skills", ".claude/skills", "with_skill", "without_skill", DESCRIPTION):
         assert not [text for text in ran.asked if word in text], word
 
 

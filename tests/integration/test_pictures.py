@@ -11,7 +11,8 @@ import pytest
 from docs_tables import REPOSITORY, documents
 from picture_run import GOOD, MODELS, SHORTENED, SUITE
 from pictures import FOLDER, NAMES, SCHEMES, SKILL_NAMES
-from skill_picture_run import DECISIONS, EVALS, WITH, WITHOUT
+from skill_picture_run import DECISIONS, EVALS
+from skill_scripts import WITH, WITHOUT
 
 SHOWN = re.compile(
     r'<source media="\(prefers-color-scheme: dark\)" srcset="(\S+)-dark\.png">\s*'

@@ -85,6 +85,11 @@ terminal.write({text}, () => {{
 
 
 OPEN = "document.querySelectorAll('details').forEach((one, at) => { one.open = at < %d; })"
+# Folded: a command is as long as the text that it writes.
+COMMANDS = (
+    "document.querySelectorAll('details').forEach("
+    "one => { one.open &&= !/ commands$/m.test(one.firstElementChild.innerText); })"
+)
 FAILURES = (
     "[...document.querySelectorAll('h3')].find(one => one.innerText.includes('failures')).scrollIntoView();"
     "scrollBy(0, -24);"
@@ -122,7 +127,10 @@ def skill_pictures(comment: str, summary: str, report: Path, folder: Path, schem
     return {
         "skill-comment": Picture(_markdown(comment, folder / f"skill-comment-{scheme}", scheme), 900, 1235),
         "skill-summary": Picture(
-            _markdown(summary, folder / f"skill-summary-{scheme}", scheme), 900, 828, prepare=f"{OPEN % 7};{FAILURES}"
+            _markdown(summary, folder / f"skill-summary-{scheme}", scheme),
+            900,
+            750,
+            prepare=f"{OPEN % 7};{COMMANDS};{FAILURES}",
         ),
         "skill-report": Picture(report, 1000, 975, prepare="document.getElementById('arms').scrollIntoView()"),
     }

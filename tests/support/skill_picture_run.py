@@ -20,34 +20,31 @@ from github_server import GitHubServer
 from github_state import PullRequest
 from model_anthropic import Anthropic
 from model_protocols import Ask
-from model_script import Call, Read, Say, Shell, Skill, Write
+from model_script import Call
 from model_server import ModelServer
 from paths import REPOSITORY
 from scratch import IDENTITY, git_in, skillgym, written
 from scripted_http import Reply, ScriptedServer
+from skill_scripts import DEPLOY, DESCRIPTION, FOLDER, LOG, PROMPTS, QUIET, SKILL, WITH, WITHOUT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from model_script import Step
     from scripted_http import Received
 
 SLUG, NUMBER = "acme/shop", 57
 SERVER = "https://github.com"
 RUN = ".skillgym-results/pull-57"
-SKILL = "incident-report"
-FOLDER = f"skills/{SKILL}"
 SUITE = f"{FOLDER}/evals/evals.json"
 MODELS = {"claude-code": "claude-sonnet-4-6", "codex": "gpt-5.1-codex"}
 JUDGE = "claude-haiku-4-5"
 JUDGE_KEY = "sk-judge-0123456789"
-LOG, DEPLOY, QUIET = (f"evals/files/{name}.log" for name in ("api", "deploy", "quiet"))
 EVALS: dict[str, Any] = {
     "skill_name": SKILL,
     "evals": [
         {
             "id": "outage",
-            "prompt": "Write the incident report of this morning's outage. The log is api.log.",
+            "prompt": PROMPTS[0],
             "files": [LOG],
             "expectations": [
                 "INCIDENT.md says how many minutes the outage lasted",
@@ -57,7 +54,7 @@ EVALS: dict[str, Any] = {
         },
         {
             "id": "failed-deployment",
-            "prompt": "We need a postmortem of the deployment in deploy.log, as INCIDENT.md.",
+            "prompt": PROMPTS[1],
             "files": [DEPLOY],
             "expectations": [
                 "INCIDENT.md names no person",
@@ -67,7 +64,7 @@ EVALS: dict[str, Any] = {
         },
         {
             "id": "follow-ups",
-            "prompt": "Write INCIDENT.md for the outage in api.log, and keep it short.",
+            "prompt": PROMPTS[2],
             "files": [LOG],
             "expectations": [
                 "Every follow-up has a team that owns it",
@@ -76,7 +73,7 @@ EVALS: dict[str, Any] = {
         },
         {
             "id": "both-logs",
-            "prompt": "Write one incident report from api.log and deploy.log.",
+            "prompt": PROMPTS[3],
             "files": [LOG, DEPLOY],
             "expectations": [
                 "The timeline has the events of both logs, in the order of time",
@@ -86,13 +83,13 @@ EVALS: dict[str, Any] = {
         },
         {
             "id": "no-incident",
-            "prompt": "Was there an incident in quiet.log? If so, report it.",
+            "prompt": PROMPTS[4],
             "files": [QUIET],
             "expectations": ["The answer says that there was none", "No report was written"],
         },
         {
             "id": "one-sentence",
-            "prompt": "When did the outage in api.log end? One sentence, no file.",
+            "prompt": PROMPTS[5],
             "files": [LOG],
             "expectations": ["The answer says that it ended at 10:19:40", "No report was written"],
         },
@@ -127,67 +124,6 @@ DECISIONS: dict[str, tuple[str, bool, str]] = {
     "The answer says that there was none": (r"no incident", True, "the answer does not say so"),
     "No report was written": (r"INCIDENT\.md \(created", False, "INCIDENT.md was created"),
     "The answer says that it ended at 10:19:40": (r"10:19:40", True, "the answer gives no time"),
-}
-
-Script = tuple["Step", ...]
-HEAD = "# Incident: orders could not be placed\n\n"
-TIMES = "Duration: 7 minutes\nImpact: 3 requests failed\n\n## Timeline\n\n"
-FAILED, ENDED = "- 09:12Z requests to carts fail", "- 09:19Z requests succeed again\n"
-ROLLOUT = "- 09:12Z rollout of carts 2.3.0\n"
-FOLLOW_UPS = "\n## Follow-ups\n\n- Run migrations before a rollout (team carts)\n"
-DONE = Say("The report is in INCIDENT.md.")
-_REPORT = f"{HEAD}{TIMES}{FAILED}\n{ENDED}{FOLLOW_UPS}"
-_OF_BOTH = f"{HEAD}{TIMES}{ROLLOUT}{FAILED}: no such table discounts\n{ENDED}{FOLLOW_UPS}"
-_FREE = (
-    "# Outage on Wednesday morning\n\nFrom 10:12 to 10:19 some requests to /orders failed. Carts was down.\n\n"
-    "## Follow-ups\n\n- Watch carts more closely\n"
-)
-_BLAMING = (
-    "# Failed deployment\n\nGrace Miller rolled out carts 2.3.0 at 10:12, and the table discounts was missing.\n\n"
-    "## Follow-ups\n\n- Test migrations\n"
-)
-_NO_INCIDENT: Script = (Read(QUIET), Say("There was no incident: every health check in quiet.log was answered."))
-_ONE_SENTENCE: Script = (Read(LOG), Say("The outage ended at 10:19:40, with the first order that succeeded again."))
-
-
-def _with(text: str, *logs: str) -> Script:
-    return (Skill(SKILL), Shell(f"cat {' '.join(logs)}"), Write("INCIDENT.md", text), DONE)
-
-
-def _without(text: str, *logs: str) -> Script:
-    return (Shell(f"cat {' '.join(logs)}"), Write("INCIDENT.md", text), DONE)
-
-
-def _by_prompt(*scripts: Script) -> dict[str, tuple[Script, ...]]:
-    return {one["prompt"]: (script,) for one, script in zip(EVALS["evals"], scripts, strict=True)}
-
-
-WITHOUT = _by_prompt(
-    _without(_FREE, LOG),
-    _without(_BLAMING, DEPLOY),
-    _without(_FREE, LOG),
-    _without(_BLAMING, LOG, DEPLOY),
-    _NO_INCIDENT,
-    _ONE_SENTENCE,
-)
-WITH = {
-    "claude-code": _by_prompt(
-        _with(_REPORT, LOG),
-        _with(_OF_BOTH, DEPLOY),
-        _with(_REPORT, LOG),
-        _with(_OF_BOTH, LOG, DEPLOY),
-        _NO_INCIDENT,
-        _ONE_SENTENCE,
-    ),
-    # It takes the skill too far: a report where a sentence was asked for.
-    "codex": _by_prompt(
-        _with(_REPORT, LOG),
-        _with(_OF_BOTH, DEPLOY),
-        _with(_REPORT, LOG),
-        _with(_REPORT, LOG, DEPLOY),
-        _NO_INCIDENT,
-        (*_with(_REPORT, LOG)[:-1], Say("It ended at 10:19:40; INCIDENT.md has the details.")),
-    ),
 }
 
 
@@ -234,13 +170,6 @@ def _commit(root: Path, message: str) -> None:
     git_in(root, *IDENTITY, "commit", "--quiet", f"--message={message}")
 
 
-def description() -> str:
-    """Of the skill, as its frontmatter has it."""
-    text = (REPOSITORY / "examples" / FOLDER / "SKILL.md").read_text(encoding="utf-8")
-    (found,) = re.findall(r"^description: (.+)$", text, re.MULTILINE)
-    return found
-
-
 def _configured(root: Path, models: ModelServer) -> None:
     runners = {
         agent.partition("-")[0]: {
@@ -248,7 +177,7 @@ def _configured(root: Path, models: ModelServer) -> None:
                 "type": agent,
                 "model": model,
                 "command": str(agent_cli(agent)),
-                "env": wiring(agent, models.told(description(), WITH[agent], WITHOUT)),
+                "env": wiring(agent, models.told(DESCRIPTION, WITH[agent], WITHOUT)),
             }
         }
         for agent, model in MODELS.items()
