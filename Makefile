@@ -70,8 +70,8 @@ test-container: $(VENV)/development ## build the image and run it as GitHub's ru
 test-browser: $(VENV)/development ## open the HTML report in Chromium, with axe-core; installs what is missing once
 	eval "$$(tests/browser/chromium.sh)" && $(BIN)/pytest tests/browser
 
-pictures: $(VENV)/development ## draw the pictures of the documentation: a run of Claude Code with a scripted model, in 6 minutes
-	eval "$$(tests/browser/chromium.sh)" && $(BIN)/python tests/support/pictures.py
+pictures: $(VENV)/development ## draw the pictures of the documentation: runs with a scripted model, in 7 minutes; ONLY=skill: of one run
+	eval "$$(tests/browser/chromium.sh)" && $(BIN)/python tests/support/pictures.py $(ONLY)
 
 compare-agentv: $(VENV)/development ## compare scores with AgentV's own; installs it once (800 MB)
 	$(BIN)/python tests/support/compare_agentv.py

@@ -10,7 +10,9 @@ import pytest
 
 from docs_tables import REPOSITORY, documents
 from picture_run import GOOD, MODELS, SHORTENED, SUITE
-from pictures import FOLDER, NAMES, SCHEMES
+from pictures import FOLDER, NAMES, SCHEMES, SKILL_NAMES
+from skill_picture_run import DECISIONS, EVALS
+from skill_scripts import WITH, WITHOUT
 
 SHOWN = re.compile(
     r'<source media="\(prefers-color-scheme: dark\)" srcset="(\S+)-dark\.png">\s*'
@@ -34,15 +36,15 @@ def shown() -> list[tuple[str, str]]:
     return found
 
 
-def test_every_picture_is_shown_and_the_first_document_shows_all():
-    files = {f"{name}-{scheme}.png" for name in NAMES for scheme in SCHEMES}
-    assert {path.name for path in FOLDER.iterdir()} == files
-    assert {name for name, _ in shown()} == set(NAMES)
+def test_every_picture_is_shown_and_the_first_document_shows_those_of_the_tutorial():
+    every = (*NAMES, *SKILL_NAMES)
+    assert {path.name for path in FOLDER.iterdir()} == {f"{name}-{scheme}.png" for name in every for scheme in SCHEMES}
+    assert {name for name, _ in shown()} == set(every)
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert {light.removeprefix("docs/images/") for _, _, light in SHOWN.findall(readme)} == set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *SKILL_NAMES])
 def test_light_and_dark_show_the_same_at_a_size_that_can_be_read(name):
     sizes = set()
     for scheme in SCHEMES:
@@ -67,3 +69,16 @@ def test_every_case_of_the_run_has_a_script_and_no_fixture_is_in_it():
         assert scripts.keys() == GOOD.keys()
     assert SHORTENED.keys() == MODELS.keys()
     assert FIXTURES.findall("".join(sources) + repr(SHORTENED) + repr(GOOD)) == []
+
+
+def test_every_question_of_the_skill_has_a_decision_and_every_prompt_two_scripts():
+    texts = {
+        one if isinstance(one, str) else one["text"]
+        for case in EVALS["evals"]
+        for one in case["expectations"]
+        if isinstance(one, str) or "text" in one
+    }
+    assert texts == DECISIONS.keys()
+    prompts = {case["prompt"] for case in EVALS["evals"]}
+    assert all(prompts == scripts.keys() for scripts in (WITHOUT, *WITH.values()))
+    assert FIXTURES.findall(json.dumps(EVALS) + repr(WITH) + repr(WITHOUT)) == []

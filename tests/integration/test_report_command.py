@@ -55,7 +55,7 @@ def test_a_report_of_the_examples_is_the_report_of_their_run(tmp_path):
         "report", "out", "--output", "again", "--report", "annotations=b.txt", "--report", "x-bench=y.json",
         cwd=tmp_path,
     )  # fmt: skip
-    assert "passed: 10 passed, 5 failed as expected of 15" in ran.err
+    assert "passed: 20 passed, 5 failed as expected of 25" in ran.err
     assert (again.code, again.out) == (ran.code, "") == (0, "")
     assert reports(tmp_path / "again") == reports(tmp_path / "out")
     for one, other in (("a.txt", "b.txt"), ("x.json", "y.json")):

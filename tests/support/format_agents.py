@@ -91,6 +91,14 @@ def _triggers() -> dict[str, str]:
     return {"skills/greeter/SKILL.md": SKILL, "skills/greeter/evals/trigger-evals.json": json.dumps(queries)}
 
 
+def _plugin_evals() -> dict[str, str]:
+    cases = {}
+    for name, word in (("right", "ready"), ("wrong", "never")):
+        cases[f"evals/{name}/prompt.md"] = f"---\nruns: 1\n---\n{PROMPT}\n"
+        cases[f"evals/{name}/graders/answer.md"] = f"---\ntype: regex\n---\n{word}\n"
+    return {".claude-plugin/plugin.json": '{"name": "greeting"}', f"skills/{NAME}/SKILL.md": SKILL, **cases}
+
+
 SUITES = {
     "`x-bench`": FormatSuite(_xbench()),
     "`python`": FormatSuite(_python()),
@@ -98,6 +106,7 @@ SUITES = {
     "`agentv`": FormatSuite(_agentv()),
     "`skill-evals`, `evals.json`": FormatSuite(_evals()),
     "`skill-evals`, trigger queries": FormatSuite(_triggers()),
+    "`plugin-evals`": FormatSuite(_plugin_evals()),
 }
 MEASURED = tuple(sorted(MODELS))
 QUALITIES = {

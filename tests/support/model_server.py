@@ -79,18 +79,31 @@ class Prompted:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def script(self, body: Any) -> Script | None:
-        """The script of a request. Sessions are known by the id that Claude Code sends."""
-        said = json.dumps(body.get("messages"), ensure_ascii=False)
+        """The script of a request. Sessions are known by the id that Claude Code, or Codex, sends."""
+        said = json.dumps(body.get("messages") or body.get("input"), ensure_ascii=False)
         prompt = next((prompt for prompt in self.scripts if json.dumps(prompt, ensure_ascii=False)[1:-1] in said), None)
         if prompt is None:
             return None
-        session = str((body.get("metadata") or {}).get("user_id"))
+        session = str((body.get("metadata") or {}).get("user_id") or body.get("prompt_cache_key"))
         with self.lock:
             sessions = self.sessions.setdefault(prompt, [])
             if session not in sessions:
                 sessions.append(session)
             scripts = self.scripts[prompt]
             return scripts[min(sessions.index(session), len(scripts) - 1)]
+
+
+@dataclass
+class Told:
+    """Other scripts where ``words``, such as the description of a skill, are anywhere in the request."""
+
+    words: str
+    told: Prompted
+    untold: Prompted
+
+    def script(self, body: Any) -> Script | None:
+        """The script of a request."""
+        return (self.told if self.words in json.dumps(body, ensure_ascii=False) else self.untold).script(body)
 
 
 class ModelServer:
@@ -102,7 +115,7 @@ class ModelServer:
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.refused: list[str] = []
-        self.scripts: dict[str, Script | Prompted] = {}
+        self.scripts: dict[str, Script | Prompted | Told] = {}
         self.closing = threading.Event()
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.owner = self
@@ -124,19 +137,33 @@ class ModelServer:
 
     def script(self, *steps: Step) -> str:
         """The base URL under which ``steps`` are played."""
-        name = f"script-{len(self.scripts) + 1}"
-        self.scripts[name] = Script(steps)
-        return f"{self.proxy}/{name}"
+        return self._named(Script(steps))
 
     def prompted(self, scripts: Mapping[str, Sequence[tuple[Step, ...]]]) -> str:
         """The base URL under which each prompt has scripts of its own."""
+        return self._named(_prompted(scripts))
+
+    def told(
+        self,
+        words: str,
+        told: Mapping[str, Sequence[tuple[Step, ...]]],
+        untold: Mapping[str, Sequence[tuple[Step, ...]]],
+    ) -> str:
+        """The base URL of a model that plays other scripts by prompt if ``words`` are anywhere in the request."""
+        return self._named(Told(words, _prompted(told), _prompted(untold)))
+
+    def _named(self, scripts: Script | Prompted | Told) -> str:
         name = f"script-{len(self.scripts) + 1}"
-        self.scripts[name] = Prompted({prompt: [Script(one) for one in many] for prompt, many in scripts.items()})
+        self.scripts[name] = scripts
         return f"{self.proxy}/{name}"
 
     def scenario(self, name: str) -> str:
         """The base URL of a fresh play of a named scenario."""
         return self.script(*SCENARIOS[name])
+
+
+def _prompted(scripts: Mapping[str, Sequence[tuple[Step, ...]]]) -> Prompted:
+    return Prompted({prompt: [Script(one) for one in many] for prompt, many in scripts.items()})
 
 
 class _Http(ThreadingHTTPServer):
@@ -172,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._json({"input_tokens": 100})
         protocol = next((PROTOCOLS[end] for end in PROTOCOLS if path.endswith(end)), None)
         script = self.server.owner.scripts.get(name)
-        if isinstance(script, Prompted):
+        if isinstance(script, Prompted | Told):
             script = script.script(body)
         if protocol is None or script is None:
             return self._json({"error": {"message": f"nothing is scripted for {self.path}"}}, 404)

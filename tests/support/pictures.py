@@ -1,7 +1,8 @@
 """Draws the pictures of the documentation: ``make pictures``.
 
 A run (``picture_run.py``) is shown as its readers see it: in a terminal (xterm.js), as a job's summary and as a comment
-(Markdown as GitHub shows it), and as the HTML report; all of them by Chromium, light and dark.
+(Markdown as GitHub shows it), and as the HTML report; all of them by Chromium, light and dark. So is a run of a skill's
+evals (``skill_picture_run.py``), all but the terminal. ``make pictures ONLY=skill`` draws those of one run.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ from browser import Browser, chromium
 from npm_packages import node_modules
 from paths import REPOSITORY, SUPPORT
 from picture_run import COLUMNS, ROWS, picture_run
+from skill_picture_run import reported, skill_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from picture_run import PictureRun
 
 FOLDER = REPOSITORY / "docs/images"
 NAMES = ("terminal", "summary", "comment", "report", "session")
+SKILL_NAMES = ("skill-comment", "skill-summary", "skill-report")
 SCHEMES = ("light", "dark")
 XTERM, UPNG = "6.0.0", "2.1.0"
 COLORS = 128
@@ -80,6 +85,15 @@ terminal.write({text}, () => {{
 
 
 OPEN = "document.querySelectorAll('details').forEach((one, at) => { one.open = at < %d; })"
+# Folded: a command is as long as the text that it writes.
+COMMANDS = (
+    "document.querySelectorAll('details').forEach("
+    "one => { one.open &&= !/ commands$/m.test(one.firstElementChild.innerText); })"
+)
+FAILURES = (
+    "[...document.querySelectorAll('h3')].find(one => one.innerText.includes('failures')).scrollIntoView();"
+    "scrollBy(0, -24);"
+)
 
 
 @dataclass(frozen=True)
@@ -97,12 +111,10 @@ def pictures(ran: PictureRun, folder: Path, scheme: str) -> dict[str, Picture]:
     """All of a run by name; pages are made in ``folder``."""
     report = ran.directory / "report.html"
     case = {"suite": "bench/changelog.json", "case": "names-the-area", "runner": "haiku"}
-    failures = "[...document.querySelectorAll('h3')].find(one => one.innerText.includes('failures')).scrollIntoView();"
-    failures += "scrollBy(0, -24);"
     return {
         "terminal": Picture(_terminal(ran.terminal, folder / f"terminal-{scheme}.html", scheme), 880, 900),
         "summary": Picture(
-            _markdown(ran.summary, folder / f"summary-{scheme}", scheme), 900, 935, prepare=f"{OPEN % 4};{failures}"
+            _markdown(ran.summary, folder / f"summary-{scheme}", scheme), 900, 935, prepare=f"{OPEN % 4};{FAILURES}"
         ),
         "comment": Picture(_markdown(ran.comment, folder / f"comment-{scheme}", scheme), 900, 880, prepare=OPEN % 1),
         "report": Picture(report, 1000, 1080, prepare="document.getElementById('cases').scrollIntoView()"),
@@ -110,12 +122,26 @@ def pictures(ran: PictureRun, folder: Path, scheme: str) -> dict[str, Picture]:
     }
 
 
-def draw(ran: PictureRun, target: Path) -> None:
-    """Write all pictures, as NAME-SCHEME.png."""
+def skill_pictures(comment: str, summary: str, report: Path, folder: Path, scheme: str) -> dict[str, Picture]:
+    """Of a run of a skill's evals; pages are made in ``folder``."""
+    return {
+        "skill-comment": Picture(_markdown(comment, folder / f"skill-comment-{scheme}", scheme), 900, 1235),
+        "skill-summary": Picture(
+            _markdown(summary, folder / f"skill-summary-{scheme}", scheme),
+            900,
+            750,
+            prepare=f"{OPEN % 7};{COMMANDS};{FAILURES}",
+        ),
+        "skill-report": Picture(report, 1000, 975, prepare="document.getElementById('arms').scrollIntoView()"),
+    }
+
+
+def draw(of_scheme: Callable[[Path, str], dict[str, Picture]], target: Path) -> None:
+    """Write all pictures, as NAME-SCHEME.png. ``of_scheme``: makes them in a folder, light or dark."""
     target.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder, chromium() as browser:
         for scheme in SCHEMES:
-            for name, picture in pictures(ran, Path(folder), scheme).items():
+            for name, picture in of_scheme(Path(folder), scheme).items():
                 _shot(browser, picture, scheme, target / f"{name}-{scheme}.png")
 
 
@@ -151,12 +177,30 @@ def _terminal(text: str, page: Path, scheme: str) -> Path:
     return page
 
 
-def main() -> int:
-    """0 when all were drawn."""
-    with TemporaryDirectory() as folder:
-        draw(picture_run(Path(folder)), FOLDER)
+def draw_tutorial(folder: Path) -> None:
+    """The run on the examples and the tutorial's suite, and its pictures."""
+    ran = picture_run(folder)
+    draw(lambda place, scheme: pictures(ran, place, scheme), FOLDER)
+
+
+def draw_skill(folder: Path) -> None:
+    """The run of a skill's evals, and its pictures."""
+    ran = skill_run(folder)
+    summary, comment = reported(ran)
+    report = ran.directory / "report.html"
+    draw(lambda place, scheme: skill_pictures(comment, summary, report, place, scheme), FOLDER)
+
+
+RUNS = {"tutorial": draw_tutorial, "skill": draw_skill}
+
+
+def main(*names: str) -> int:
+    """0 when all were drawn. ``names``: of runs; all, if none is named."""
+    for name in names or RUNS:
+        with TemporaryDirectory() as folder:
+            RUNS[name](Path(folder))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

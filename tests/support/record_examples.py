@@ -1,6 +1,7 @@
 """Records the examples' sessions anew: the real Claude Code, a scripted model.
 
-``python tests/support/record_examples.py`` records all of them, or the cases that are named.
+``python tests/support/record_examples.py`` records all of them, or the cases that are named; ``skills`` stands for the
+evals and the trigger queries of the skill, in all arms.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from agent_clis import claude_code
 from model_script import Read, Say, Shell, Skill, Step, Write
 from model_server import ModelServer
 from paths import REPOSITORY
+from skill_scripts import DESCRIPTION, TRIGGERS, WITH, WITHOUT
 
 TAX = """/** Tax on an amount in cents, rounded half up. */
 export function tax(amount) {
@@ -94,30 +96,31 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
 }
 
 
+SKILLS = "skills"
+
+
 def main(*cases: str) -> int:
     """0 when every session was recorded."""
-    tool = Path(sys.executable).parent / "skillgym-action"
     with ModelServer() as server:
-        for case in cases or SCRIPTS:
-            env = {"PATH": f"{claude_code().parent}:{os.environ['PATH']}", "HOME": os.environ["HOME"]}
-            keys = {"ANTHROPIC_API_KEY": "sk-scripted", "ANTHROPIC_BASE_URL": server.script(*SCRIPTS[case])}
-            record = [
-                tool,
-                "run",
-                "examples",
-                "--case",
-                case,
-                "--runner",
-                "claude-code",
-                "--model",
-                "claude-sonnet-4-6",
-            ]
-            ran = subprocess.run(
-                [*record, "--record", "examples/recordings"], cwd=REPOSITORY, env=env | keys, check=False
-            )
-            if ran.returncode:
-                return ran.returncode
+        for case in cases or (*SCRIPTS, SKILLS):
+            if case == SKILLS:
+                url = server.told(DESCRIPTION, WITH["claude-code"] | TRIGGERS, WITHOUT)
+                selected = ["examples/skills"]
+            else:
+                url, selected = server.script(*SCRIPTS[case]), ["examples", "--case", case]
+            if code := _record(url, *selected):
+                return code
     return 0
+
+
+def _record(url: str, *selected: str) -> int:
+    """The exit code. ``selected``: suites and cases."""
+    tool = Path(sys.executable).parent / "skillgym-action"
+    env = {"PATH": f"{claude_code().parent}:{os.environ['PATH']}", "HOME": os.environ["HOME"]}
+    keys = {"ANTHROPIC_API_KEY": "sk-scripted", "ANTHROPIC_BASE_URL": url}
+    record = [tool, "run", *selected, "--runner", "claude-code", "--model", "claude-sonnet-4-6"]
+    ran = subprocess.run([*record, "--record", "examples/recordings"], cwd=REPOSITORY, env=env | keys, check=False)
+    return ran.returncode
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
         requests.get(server.url + "/thing")
     assert [request.line for request in server.requests] == ["GET /thing"]
 
-Where replies run out it answers 418.
+Where replies run out it answers as ``otherwise`` says, or 418.
 """
 
 from __future__ import annotations
@@ -56,8 +56,14 @@ class Received:
 class ScriptedServer:
     """Listens on a free port of 127.0.0.1 between ``with`` and its end."""
 
-    def __init__(self, *replies: Reply | HangUp | Silence, tls: SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        *replies: Reply | HangUp | Silence,
+        tls: SSLContext | None = None,
+        otherwise: Callable[[Received], Reply] | None = None,
+    ) -> None:
         self.replies = deque(replies)
+        self.otherwise = otherwise or (lambda _: Reply(418, {"message": "no reply is prepared"}))
         self.requests: list[Received] = []
         self.closing = threading.Event()
         self._http = _Http(("127.0.0.1", 0), _Handler)
@@ -102,8 +108,9 @@ class _Handler(BaseHTTPRequestHandler):
         owner = self.server.owner
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        owner.requests.append(Received(f"{self.command} {self.path}", headers, json.loads(body) if body else None))
-        reply = owner.replies.popleft() if owner.replies else Reply(418, {"message": "no reply is prepared"})
+        received = Received(f"{self.command} {self.path}", headers, json.loads(body) if body else None)
+        owner.requests.append(received)
+        reply = owner.replies.popleft() if owner.replies else owner.otherwise(received)
         self.close_connection = True
         if isinstance(reply, Silence):
             owner.closing.wait()

@@ -9,7 +9,7 @@ from skillgym_action.limits import MAX_ASSERTION_TITLE_CHARACTERS
 from skillgym_action.model.scores import deciding, format_score
 from skillgym_action.model.verdicts import NOT_BY_ASSERTIONS, Status
 from skillgym_action.reporters.wording import cause
-from skillgym_action.text.escaping import clipped, tail
+from skillgym_action.text.escaping import clipped, one_line, tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,7 +118,8 @@ def _entry(outcome: Outcome, limit: int, *, evidence: bool, several: bool) -> Fa
     words = f"could not be judged: {first}" if outcome.passed is None and several else first
     title = clipped(title, MAX_ASSERTION_TITLE_CHARACTERS)
     most = 2 * MAX_ASSERTION_TITLE_CHARACTERS if several else limit - len(title) - 2
-    parts = (rest, outcome.evidence or "" if evidence else "")
+    proof = outcome.evidence or ""
+    parts = (rest, proof if evidence and not first.endswith(one_line(proof)) else "")
     return FailedAssertion(
         title=title,
         explanation=clipped(words, most),

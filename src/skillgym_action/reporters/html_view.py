@@ -27,7 +27,7 @@ from skillgym_action.reporters.html_parts import (
     runner_of,
     tone_of,
 )
-from skillgym_action.reporters.html_uplift import arm_rows
+from skillgym_action.reporters.html_uplift import arm_rows, arms_paragraph
 from skillgym_action.reporters.quarantine_wording import quarantine_fact, quarantine_reason, quarantined_outcome
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
@@ -44,6 +44,7 @@ from skillgym_action.reporters.rate_wording import (
 from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.uplift_wording import arms_spending
 from skillgym_action.reporters.wording import (
+    QUESTION,
     RED,
     amount,
     cause,
@@ -98,6 +99,7 @@ class HtmlView:
     figures: tuple[Figure, ...]
     rates: tuple[Markup, ...]
     baseline: tuple[BaselineView, ...]
+    arms_explained: Markup
     arms: tuple[ArmRow, ...]
     failures: tuple[ExecutionGroup, ...]
     failures_left_out: Markup
@@ -149,6 +151,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         figures=tuple(_figures(report, totals)),
         rates=tuple(map(inline, (*rate_sentences(totals, report), *trigger_sentences(report)))),
         baseline=tuple(_baselines(report.comparison)),
+        arms_explained=arms_paragraph(report),
         arms=tuple(arm_rows(report)),
         failures=tuple(failures[:MAX_HTML_LISTED]),
         failures_left_out=left_out(len(failures) - MAX_HTML_LISTED, "cause"),
@@ -261,7 +264,7 @@ def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
         kind = TROUBLES.get(failure_class.id) if failure_class else None
         yield ExecutionGroup(
             label=inline(label if status is not Status.UNEXPECTED_PASSED else WORDS[status]),
-            title=inline(clipped(message, MESSAGE)),
+            title=inline(clipped(_asked(results[0], message), MESSAGE)),
             members=tuple(named(result, _sessions(result, report)) for result in results[:MAX_HTML_LISTED]),
             remedy=inline(kind.remedy) if kind and status is Status.ERRORED else NOTHING,
             detail=_detail(results[0], message),
@@ -274,6 +277,12 @@ def _quarantined(report: RunReport) -> Iterator[Named]:
     for result in report.quarantined[:MAX_HTML_LISTED]:
         why = f"; {quarantine_reason(result.quarantine)}" if result.quarantine else ""
         yield named(result, quarantined_outcome(result, report.sampled_repetitions) + why)
+
+
+def _asked(result: Result, message: str) -> str:
+    """The message; a judge's answer with its question, without which it says nothing."""
+    questions = (one for one in not_holding(result) if one.type == QUESTION and one.explanation == message)
+    return next((f"{one.assertion}: {message}" for one in questions), message)
 
 
 def _detail(result: Result, message: str) -> Markup:

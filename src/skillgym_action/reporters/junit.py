@@ -25,7 +25,7 @@ from skillgym_action.model.verdicts import GREEN, NOT_BY_ASSERTIONS, Status
 from skillgym_action.reporters.failed_assertions import explanation
 from skillgym_action.reporters.quarantine_wording import TYPE as QUARANTINED
 from skillgym_action.reporters.quarantine_wording import quarantine_message
-from skillgym_action.reporters.wording import cause, findings_in_words, judge_name, score
+from skillgym_action.reporters.wording import QUESTION, cause, findings_in_words, judge_name, score
 from skillgym_action.text.escaping import clipped, tail, xml_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
 
 
-QUESTION = "question"  # the type of outcomes of questions that the judge decides one by one
 _VERDICTS = {True: "passed", False: "failed", None: "cannot tell"}
 
 

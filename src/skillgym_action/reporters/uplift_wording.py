@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_ARM_NAMES
+from skillgym_action.model.arm import OLD_SKILL, WITH_SKILL, WITHOUT_SKILL
 from skillgym_action.reporters.wording import counted, duration, money, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.totals import ArmSpending
-    from skillgym_action.model.uplift import ArmAssertion, Spent, Uplift
+    from skillgym_action.model.uplift import Spent, Uplift
 
 VERDICTS = {
     "helps": "helps",
@@ -21,6 +22,23 @@ VERDICTS = {
     "too-few-cases": "too few cases for an interval",
     "nothing-compared": "nothing was judged in both arms",
 }
+_UPLIFT = (
+    "Only the first arm counts for the verdict. The uplift is how many percentage points more of the assertions hold "
+    "in it: the mean over the cases that were judged in both, with a 95 % interval."
+)
+_SKILL = {
+    WITH_SKILL: "has the skill as it is now",
+    WITHOUT_SKILL: "has no skill",
+    OLD_SKILL: "has the skill as it is at the merge base",
+}
+
+
+def arms_explained(found: Iterable[Uplift]) -> str:
+    """What was compared, and what an uplift is."""
+    names = dict.fromkeys(name for one in found for name in (one.arm, one.other))
+    skills = ", ".join(f"{name} {_SKILL[name]}" for name in names if name in _SKILL)
+    ran = "Each case ran in each arm, with the same prompt, files and assertions"
+    return f"{ran}{f': {skills}' if skills else ''}. {_UPLIFT}"
 
 
 def uplift_title(found: Uplift) -> str:
@@ -33,21 +51,34 @@ def points(value: float) -> str:
     return f"{round(value, 1) + 0.0:+g} points"
 
 
-def uplift_result(found: Uplift) -> str:
-    """``+40 points [12, 60]: helps``; without an interval the reason."""
+def uplift_interval(found: Uplift) -> str:
+    """``+40 points [+12, +60]``; empty if nothing was compared."""
     if found.points is None:
-        return VERDICTS[found.verdict]
-    if found.interval is None:
-        return f"{points(found.points)} ({VERDICTS[found.verdict]})"
-    low, high = (f"{round(bound) + 0:+d}" for bound in found.interval)
-    return f"{points(found.points)} [{low}, {high}]: {VERDICTS[found.verdict]}"
+        return ""
+    return f"{points(found.points)} {_interval(found)}".strip()
 
 
-def uplift_shares(found: Uplift) -> str:
-    """``80 % of assertions hold against 40 %``; empty if nothing was compared."""
+def uplift_verdict(found: Uplift) -> str:
+    """``helps``."""
+    return VERDICTS[found.verdict]
+
+
+def _interval(found: Uplift) -> str:
+    return "[{}, {}]".format(*(f"{round(bound) + 0:+d}" for bound in found.interval)) if found.interval else ""
+
+
+def uplift_amounts(found: Uplift) -> str:
+    """``100 % against 39 %``; empty if nothing was compared."""
     if found.share is None or found.other_share is None:
         return ""
-    return f"{percent(found.share)} of assertions hold against {percent(found.other_share)}"
+    return f"{percent(found.share)} against {percent(found.other_share)}"
+
+
+def _shares(found: Uplift) -> str:
+    """``80 % of assertions hold in with, 40 % in without``; empty if nothing was compared."""
+    if found.share is None or found.other_share is None:
+        return ""
+    return f"{percent(found.share)} of assertions hold in {found.arm}, {percent(found.other_share)} in {found.other}"
 
 
 def incomplete(found: Uplift) -> str:
@@ -62,10 +93,24 @@ def incomplete(found: Uplift) -> str:
 
 def uplift_sentences(found: Uplift) -> Iterator[str]:
     """All that the comparison says, most important first."""
-    of_cases = f" over {counted(len(found.cases), 'case')}" if found.cases else ""
-    yield f"uplift {uplift_result(found)}{of_cases}"
-    if shares := uplift_shares(found):
+    yield f"uplift {_result(found)}"
+    if shares := _shares(found):
         yield shares
+    yield from uplift_remarks(found)
+    yield from (f"{title}: {_listed(names)}" for title, names in uplift_lists(found))
+
+
+def _result(found: Uplift) -> str:
+    if found.points is None:
+        return uplift_verdict(found)
+    of_cases = f"over {counted(len(found.cases), 'case')}"
+    if found.interval is None:
+        return f"{points(found.points)} ({uplift_verdict(found)}) {of_cases}"
+    return f"{points(found.points)}, 95 % interval {_interval(found)} {of_cases}: {uplift_verdict(found)}"
+
+
+def uplift_remarks(found: Uplift) -> Iterator[str]:
+    """What is to be said beside shares and uplift, a sentence each: cases that differ, and what it costs."""
     if missing := incomplete(found):
         yield f"incomplete: {missing}"
     if found.uncompared:
@@ -77,10 +122,18 @@ def uplift_sentences(found: Uplift) -> Iterator[str]:
         yield f"newly failing, passed in {found.other} only: {_listed(found.newly_failing)}"
     if spent := uplift_spending(found):
         yield spent
-    if found.in_both:
-        yield f"hold in both arms and tell nothing: {_assertions(found.in_both)}"
-    if found.in_none:
-        yield f"hold in no arm: {_assertions(found.in_none)}"
+
+
+def uplift_lists(found: Uplift) -> Iterator[tuple[str, list[str]]]:
+    """Assertions that do not tell the arms apart: a title, and a line for each, ``CASE: ASSERTION``."""
+    for assertions, one, many in (
+        (found.in_both, "holds in both arms and tells", "hold in both arms and tell"),
+        (found.in_none, "holds in no arm and tells", "hold in no arm and tell"),
+    ):
+        if assertions:
+            verb = one if len(assertions) == 1 else many
+            title = f"{counted(len(assertions), 'assertion')} {verb} nothing about the difference"
+            yield title, [f"{held.case_id}: {held.assertion}" for held in assertions]
 
 
 def arms_spending(report: RunReport) -> str:
@@ -116,10 +169,6 @@ def _ratio(name: str, spent: Spent, shown: Callable[[float], str]) -> str:
         return f"{name} unknown"
     amounts = f"{shown(spent.deciding)} against {shown(spent.other)}"
     return f"{name} {amounts}" if spent.ratio is None else f"{name} {spent.ratio:.2g} × ({amounts})"
-
-
-def _assertions(found: Sequence[ArmAssertion]) -> str:
-    return _listed([f"{one.case_id}: {one.assertion}" for one in found])
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -28,6 +28,7 @@ CHANGES: dict[SuiteChange, str] = {
     "unidentified": "has no digest in the results",
     "not-compared": "was compared with nothing",
 }
+QUESTION = "question"  # the type of outcomes of questions that the judge decides one by one
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)
 VERDICTS: dict[Verdict, str] = {
     "passed": "passed",

@@ -30,7 +30,10 @@ SKILL_FOLDERS = (".claude/skills", ".agents/skills")
 """Where skills are installed in a workspace."""
 _SKILL_TOOLS = frozenset({"skill", "activate_skill", "load_skill", "use_skill"})
 # Only from the beginning of a word, so that long words take no quadratic time.
-_INSTALLED = re.compile(r"(?<![^\s'\"=:;|&()])[^\s'\"=:;|&()]*\.(?:claude|agents)/skills(?:/[\w.-]+)?")
+_INSTALLED = re.compile(
+    r"(?<![^\s'\"=:;|&()])[^\s'\"=:;|&()]*\.(?:claude|agents)/skills(?:/(?!SKILL\.md)[\w.-]+)?(?:/SKILL\.md)?"
+)
+_SEVERAL = re.compile(r"[;|&>\n`$]")  # in a command that does more than one thing
 _BINARY = re.compile(r"[\0\ufffd]")
 _MOST_BINARY = 0.05  # share of characters that no text has
 
@@ -72,6 +75,8 @@ def _actions(report: SessionReport) -> Iterator[str]:
     events = report.events
     for number, event in enumerate(events):
         if isinstance(event, Command):
+            if _reads_skill(event.command) and not _SEVERAL.search(event.command):
+                continue
             code = "its exit code is not known" if event.exit_code is None else f"exit code {event.exit_code}"
             yield f"command ({code}): {_shown(event.command, report)}"
         elif isinstance(event, FileWrite):

@@ -175,14 +175,16 @@ def test_the_judge_sees_the_task_the_answer_the_actions_and_the_files(tmp_path):
 def test_the_judge_sees_neither_the_skill_nor_that_one_is_installed(tmp_path):
     reads = [Command(command="cat /w/.claude/skills/pdf/SKILL.md && python .agents/skills/pdf/run.py", exit_code=0)]
     events = [
+        [Command(command="cat '.agents/skills/pdf/SKILL.md'", exit_code=0)],
         reads,
         call("Skill", {"skill": "pdf"}),
         call("Read", {"file_path": "/w/.claude/skills/pdf/SKILL.md"}),
     ]
     files = {".agents/skills/pdf/SKILL.md": "secret", ".claude/skills/pdf/SKILL.md": "secret", "out": "x"}
     _, (prompt,) = asked(tmp_path, answered(yes()), events=events, files=files)
-    assert "command (exit code 0): cat [folder]/SKILL.md && python [folder]/run.py" in prompt
-    for text in ("skills", "pdf", "secret", "tool"):
+    assert "command (exit code 0): cat [folder] && python [folder]/run.py" in prompt
+    assert prompt.count("command (") == 1
+    for text in ("skills", "SKILL", "pdf", "secret", "tool"):
         assert text not in prompt
 
 

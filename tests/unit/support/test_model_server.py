@@ -174,3 +174,14 @@ def test_each_prompt_has_scripts_of_its_own_and_each_session_of_it_the_next_one(
         assert first(url, "Say two", "a") == "2"
         status, words = post(f"{url}/v1/messages", {"messages": [{"role": "user", "content": "Say three"}]})
         assert (status, "nothing is scripted" in words) == (404, True)
+
+
+def test_a_model_that_is_told_words_plays_other_scripts():
+    def first(base_url: str, **body: Any) -> str:
+        return ask(base_url, metadata={"user_id": "a"}, **body)["content"][0]["text"]
+
+    with ModelServer() as server:
+        url = server.told("writes reports", {"Greet": [(Say("told"),)]}, {"Greet": [(Say("untold"),)]})
+        greeting = [{"role": "user", "content": "Greet."}]
+        assert first(url, messages=greeting) == "untold"
+        assert first(url, messages=greeting, system="reports: writes reports") == "told"
