@@ -40,6 +40,9 @@ class Source:
     def program(self) -> dict[str, object]:
         raise NotImplementedError
 
+    def exported(self) -> dict[str, object]:
+        raise NotImplementedError
+
 
 def case(case_id: str | None = "one", **keys: Any) -> dict[str, Any]:
     """A test with a deterministic assertion."""

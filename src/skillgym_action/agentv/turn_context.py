@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     import regex
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.grader_context import Task
     from skillgym_action.model.assertion import AssertionContext, CommandResult, Files, ModelAccess
     from skillgym_action.model.judge_question import Poll, Question, T
-    from skillgym_action.model.result import Judgement, Outcome
+    from skillgym_action.model.result import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture, Invocation
     from skillgym_action.model.session_report import SessionReport
     from skillgym_action.model.verdicts import FailureClass
@@ -57,6 +58,9 @@ class TurnContext:
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         return self.whole.check(case_id)
+
+    def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
+        return self.whole.call_function(number, answer)
 
     def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
         return self.whole.classify(case_id, judgement)

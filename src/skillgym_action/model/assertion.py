@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import regex
 
     from skillgym_action.model.judge_question import JudgeInfo, Poll, Question, T
-    from skillgym_action.model.result import Judgement, Outcome
+    from skillgym_action.model.result import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture, Invocation
     from skillgym_action.model.session_report import SessionReport
     from skillgym_action.model.verdicts import FailureClass
@@ -170,6 +170,10 @@ class AssertionContext(Classifier, Protocol):
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         """The outcomes of the case's check function, which runs in the suite program."""
+        ...
+
+    def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
+        """What a grading function of the suite program says about an answer."""
         ...
 
 

@@ -18,7 +18,7 @@ from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionRep
 from skillgym_action.transcripts.agent_output import total_usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.assertion import ModelAccess
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.judge_question import Answer, Poll, Question, T
-    from skillgym_action.model.result import Judgement, Outcome
+    from skillgym_action.model.result import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture
     from skillgym_action.model.verdicts import FailureClass
     from skillgym_action.services import Services
@@ -215,6 +215,11 @@ class SessionAssertionContext(SuiteClassifier):
             return ()
         self._begin()
         return self._services.hosts.judge(self._execution.suite.file, case_id, self.report)
+
+    def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
+        """What a grading function of the suite program says about an answer."""
+        self._begin()
+        return self._services.hosts.score(self._execution.suite.file, number, answer)
 
 
 def without_place(judgement: Judgement, workspace: Path) -> Judgement:
