@@ -1,4 +1,4 @@
-"""AgentV suites in TypeScript, run: found, judged, their functions called in the suite host, never where not allowed."""
+"""AgentV suites in TypeScript, run: found and judged; functions run in the suite host, where suites may run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scratch import config, git_in, repository, runner, skillgym, written
+from scratch import committed, config, repository, runner, skillgym, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,8 @@ MOCK = "targets: [{name: default, provider: mock, response: Hello Ada}]\n"
 
 
 def scratch(folder: Path, suite: str, name: str = "evals/shop.eval.ts", **files: str | None) -> Path:
-    return repository(folder, {"bench/core.json": None, "evals/targets.yaml": MOCK, name: suite, **files})
+    standard = {"bench/core.json": None, "evals/targets.yaml": MOCK, name: suite}
+    return repository(folder, standard | files, git=True)
 
 
 def results(folder: Path, name: str = "out") -> dict[str, dict[str, Any]]:
@@ -46,7 +47,7 @@ def test_a_suite_with_helpers_of_the_sdk_runs_without_the_package(tmp_path):
     )
     folder = scratch(tmp_path, suite, **{"evals/names.ts": "export const name: string = 'Ada';\n"})
     listed = skillgym("list", cwd=folder)
-    assert "greetings  one" in listed.out
+    assert "evals/shop.eval.ts  one" in listed.out
     ran = skillgym("run", "--output", "out", cwd=folder)
     assert ran.code == 1, ran.err
     assert {case: one["status"] for case, one in results(folder).items()} == {"one": "passed", "two": "failed"}
@@ -118,7 +119,7 @@ def test_a_suite_is_not_executed_where_suites_are_only_compared(tmp_path):
     assert skillgym("run", "--output", "out", cwd=folder).code == 0
     marker = tmp_path / "executed"
     written(folder, {"evals/shop.eval.ts": suite.replace("{code}", f"writeFileSync({str(marker)!r}, '');\n")})
-    git_in(folder, "commit", "--quiet", "--all", "--message", "change")
+    committed(folder)
     ran = skillgym("report", "out", "--compare-suites", "--output", "again", cwd=folder)
     assert (ran.code, "evals/shop.eval.ts" in ran.out + ran.err) == (3, True), ran.err
     assert not marker.exists()
@@ -134,7 +135,7 @@ def test_a_function_in_place_of_a_target_needs_another_runner(tmp_path):
     agent = runner("echo done", output="text")
     folder = scratch(tmp_path, suite, **{"skillgym.config.yaml": config(agent)})
     ran = skillgym("run", "--output", "out", cwd=folder)
-    assert ran.code == 3, ran.err
+    assert ran.code == 2, ran.err
     assert "a function cannot be the agent here" in ran.out + ran.err
     (name,) = json.loads((folder / "skillgym.config.yaml").read_text())["runners"]
     assert skillgym("run", "--output", "other", "--runner", name, cwd=folder).code == 0

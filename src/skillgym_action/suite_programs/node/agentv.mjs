@@ -47,7 +47,8 @@ export class AgentvSuite {
     if (!grade) throw new Error(`the suite has no function ${number}`);
     try {
       const found = await finished(() => grade(answer));
-      if (typeof found?.score === "number") return { score: found.score, name: String(found.name ?? "") };
+      const score = found?.score;
+      if (typeof score === "number") return { score: Number.isFinite(score) ? score : 0, name: String(found.name ?? "") };
       return { problem: `it returned ${shown(found)}, and not { name, score }` };
     } catch (error) {
       const failure = failureOf(error, this.#places);
