@@ -122,6 +122,12 @@ MAX_JUDGE_VERSIONS = 20  # names of one model in the replies of its service
 MAX_JUDGE_VERSION_CHARACTERS = 200
 MAX_JUDGE_ANSWER_TOKENS = 4096  # asked for; some models have less
 MAX_JUDGE_REPLY_BYTES = 2_000_000
+DEFAULT_MODEL_CALLS = 50  # of one program that asks the model; AgentV's own number
+MAX_MODEL_CALLS = 1_000
+MAX_MODEL_PROXY_BYTES = 4_000_000  # of one request of a program
+MAX_MODEL_PROXY_THREADS = 16  # connections of one program at once
+MODEL_PROXY_READ_SECONDS = 30.0  # until a request has to be there
+MODEL_PROXY_POLL_SECONDS = 0.05  # how soon it notices that the program has ended
 MAX_QUOTED_CHARACTERS = 200_000  # of one text that is judged; the middle of a longer one is left out
 MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
 

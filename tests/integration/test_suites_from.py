@@ -240,11 +240,23 @@ NODE = (
     "{workspace}"
     "export default [{{ id: 'one', prompt: 'x', assert(report) {{ assert.output.includes(report, wanted) }} }}];\n"
 )
+AGENTV = (
+    "import {{ wanted }} from './rules.mjs';\n"
+    "import {{ defineEval }} from '@agentv/sdk';\n"
+    "let workspace;\n"
+    "{workspace}"
+    "const assertions = [{{ type: 'contains', value: wanted }}];\n"
+    "export default defineEval({{ workspace, tests: [{{ id: 'one', input: 'x', assertions }}] }});\n"
+)
 PROGRAMS = {
     "python": ("own_suite.py", PYTHON, "rules.py", "wanted = '{}'\n", "workspace = Workspace(template_dir='start')\n"),
     "typescript": (
         "own_suite.ts", NODE, "rules.mjs", "export const wanted = '{}';\n",
         "export const workspace = {{ mode: 'isolated', templateDir: 'start' }};\n",
+    ),
+    "agentv": (
+        "own.eval.ts", AGENTV, "rules.mjs", "export const wanted = '{}';\n",
+        "workspace = {{ template: './start' }};\n",
     ),
 }  # fmt: skip
 

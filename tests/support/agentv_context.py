@@ -14,6 +14,7 @@ from skillgym_action.agentv.assertions import assertion_of
 from skillgym_action.agentv.grader_context import EntryContext, Task
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.javascript.regex import SearchBudget
+from skillgym_action.judge.model_proxy import ModelProxy
 from skillgym_action.judge.questions import AnswerFormatError, parsed_answer, user_prompt
 from skillgym_action.model.errors import Location
 from skillgym_action.model.judge_question import Answer, JudgeInfo, Poll
@@ -104,6 +105,7 @@ class FakeContext:
     files: Any = None
     timeout: float = 60.0
     judge: Judge | None = None
+    model: Any = None
     votes: int = 1
     diff: str | None = None
     processes: ProcessLauncher | None = None
@@ -124,6 +126,9 @@ class FakeContext:
 
     def file_changes(self) -> str | None:
         return self.diff
+
+    def model_access(self, max_calls: int) -> ModelProxy | None:
+        return ModelProxy(self.model, max_calls) if self.model else None
 
     def ask_judge(self, question: Any, votes: int | None = None) -> Poll[Any] | None:
         if self.judge is None:

@@ -42,3 +42,7 @@ class ScratchSuite:
     def program(self) -> dict[str, object]:
         """No format in data files asks for it."""
         raise NotImplementedError
+
+    def exported(self) -> dict[str, object]:
+        """No format in data files asks for it."""
+        raise NotImplementedError

@@ -18,6 +18,7 @@ from skillgym_action.agentv.composite_graders import (
     weighted_average,
 )
 from skillgym_action.agentv.field_graders import field_accuracy
+from skillgym_action.agentv.function_graders import FunctionGrader, FunctionReference
 from skillgym_action.agentv.judge_graders import JudgeGrader, rubrics_in, text_prompt, votes_in
 from skillgym_action.agentv.judge_questions import TextPrompt
 from skillgym_action.agentv.program_graders import PromptProgram, code_grader, custom_grader, program
@@ -91,7 +92,9 @@ def assertions_of(entries: object, at: EntryContext) -> tuple[Assertion, ...]:
     criteria = [entry.strip() for entry, _ in included if isinstance(entry, str) and entry.strip()]
     assertions: list[Assertion] = []
     for entry, place in included:
-        if not isinstance(entry, str):
+        if isinstance(entry, FunctionReference):
+            assertions.append(_function_assertion(entry, place))
+        elif not isinstance(entry, str):
             assertions.append(_scored(entry, place))
         elif criteria:
             assertions.append(_rubrics_assertion(criteria, place))
@@ -137,7 +140,14 @@ def _included(entry: object, at: EntryContext, chain: tuple[Path, ...]) -> Itera
 
 
 def _single(entry: object, at: EntryContext) -> ScoredAssertion:
+    if isinstance(entry, FunctionReference):
+        return _function_assertion(entry, at)
     return _rubrics_assertion([entry.strip()], at) if isinstance(entry, str) else _scored(entry, at)
+
+
+def _function_assertion(function: FunctionReference, at: EntryContext) -> ScoredAssertion:
+    name = f"function {function.number + 1}"
+    return ScoredAssertion(name=name, type="function", grader=FunctionGrader(function, at.task), location=at.location)
 
 
 def _rubrics_assertion(criteria: list[str], at: EntryContext) -> ScoredAssertion:

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.agentv.grader_payload import payload
+from skillgym_action.agentv.judge_questions import NO_JUDGE
 from skillgym_action.assertions.graders import PASSING_SCORE, CheckResult, checks_in, clamped, grade_of, not_gradable
-from skillgym_action.javascript.values import is_true, number, parsed, trimmed
+from skillgym_action.javascript.values import number, parsed, trimmed
 from skillgym_action.limits import (
+    DEFAULT_MODEL_CALLS,
     MAX_FILE_NAME_CHARACTERS,
     MAX_GRADER_EVIDENCE_BYTES,
     MAX_GRADER_OUTPUT_BYTES,
     MAX_JSON_STARTS,
+    MAX_MODEL_CALLS,
     MIN_GRADER_SECONDS,
 )
 from skillgym_action.model.session import Ending, Invocation
@@ -53,6 +56,7 @@ class Program:
 
     ``cwd`` None: the suite's folder; or the workspace, if the command's files are there.
     ``legacy``: the payload has the form of AgentV before 4.38. ``compat``: the answer counts as with AgentV.
+    ``model_calls``: how often it may ask the judge's model; None: it may not.
     """
 
     argv: tuple[str, ...]
@@ -62,13 +66,27 @@ class Program:
     cwd: Path | None = None
     legacy: bool = False
     compat: bool = False
+    model_calls: int | None = None
 
     diagnostic: ClassVar[bool] = False
 
     def grade(self, context: AssertionContext) -> Grade:
         """The program's grade; not gradable, with a score of 0, if it failed before it printed one."""
+        if self.model_calls is None:
+            return self._grade(context, {})
+        access = context.model_access(self.model_calls)
+        if access is None:
+            return not_gradable(f"the grader asks a model (target): {NO_JUDGE}")
+        with access as model:
+            env = {"AGENTV_TARGET_PROXY_URL": model.url, "AGENTV_TARGET_PROXY_TOKEN": model.token, **model.variables}
+            grade = self._grade(context, env)
+        if model.unanswered:
+            return not_gradable(f"the grader asked the judge's model, which gave no answer: {model.unanswered}")
+        return replace(grade, judge=model.judge)
+
+    def _grade(self, context: AssertionContext, env: Mapping[str, str]) -> Grade:
         limit = max(MIN_GRADER_SECONDS, context.timeout)
-        invocation = self.invocation(context, limit)
+        invocation = self.invocation(context, limit, env)
         capture = context.execute(invocation)
         if self.compat:
             return compat_grade(capture, limit)
@@ -78,10 +96,12 @@ class Program:
             return not_gradable(f"the grader failed: there is no file {script}", score=0.0)
         return program_grade(capture, limit)
 
-    def invocation(self, context: AssertionContext, limit: float) -> Invocation:
-        """The process to start."""
+    def invocation(
+        self, context: AssertionContext, limit: float, variables: Mapping[str, str] | None = None
+    ) -> Invocation:
+        """The process to start. ``variables``: more of its environment."""
         root = context.report.cwd if context.report else "."
-        env = {"AGENTV_WORKSPACE_PATH": root}
+        env = {**(variables or {}), "AGENTV_WORKSPACE_PATH": root}
         if self.task.folder:
             env["AGENTV_CASE_DIR"] = str(self.task.folder)
         cwd = self.cwd or self.folder
@@ -261,9 +281,6 @@ def _last_line(text: str) -> str:
 def code_grader(entry: SuiteValue, at: EntryContext) -> Program:
     """``code-grader``. Raises SuiteError."""
     key = "script" if entry.has("script") and not entry.has("command") else "command"
-    if is_true(entry.member("target").value):
-        remedy = "have the program ask a model itself, or use llm-grader"
-        raise entry.member("target").error("asking models through a proxy is not supported", remedy)
     config = {name: value for name, value in entry.mapping().items() if name not in GRADER_KEYS}
     if own := entry.child("config"):
         config |= own.mapping()
@@ -271,7 +288,26 @@ def code_grader(entry: SuiteValue, at: EntryContext) -> Program:
         program(_argv(entry, key), at, config),
         cwd=_cwd(entry, at),
         legacy=entry.choice("grader_payload", ("legacy", "current")) == "legacy",
+        model_calls=_model_calls(entry),
     )
+
+
+def _model_calls(entry: SuiteValue) -> int | None:
+    """How often a program may ask the judge's model: ``target`` is true, or a mapping with ``max_calls``.
+
+    None: it may not. Raises SuiteError.
+    """
+    target = entry.member("target")
+    if target.value is None or target.value is False:
+        return None
+    if target.value is True:
+        return DEFAULT_MODEL_CALLS
+    if not isinstance(target.value, dict):
+        raise target.wrong_type("true, or a mapping such as {max_calls: 10}: the judge's model is asked")
+    target = target.snake_case()
+    target.refuse_misspelled_keys({"max_calls"})
+    calls = target.number("max_calls", most=MAX_MODEL_CALLS, whole=True)
+    return DEFAULT_MODEL_CALLS if calls is None else int(calls)
 
 
 def program(argv: tuple[str, ...], at: EntryContext, config: Mapping[str, object]) -> Program:
@@ -287,7 +323,7 @@ def custom_grader(entry: SuiteValue, at: EntryContext, type_: str) -> Program | 
     if file is None:
         return None
     config = {name: value for name, value in entry.mapping().items() if name not in GRADER_KEYS}
-    return program(("bun", "run", str(file)), at, config)
+    return replace(program(("bun", "run", str(file)), at, config), model_calls=_model_calls(entry))
 
 
 def _argv(entry: SuiteValue, key: str) -> tuple[str, ...]:

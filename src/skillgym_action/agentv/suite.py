@@ -1,4 +1,4 @@
-"""Format: suites of AgentV 4: ``EVAL.yaml``, ``*.eval.yaml``, JSONL beside them, and ``evals.json`` of skills.
+"""Format: suites of AgentV 4: ``EVAL.yaml``, ``*.eval.yaml``, ``*.eval.ts``, JSONL, and ``evals.json`` of skills.
 
 Which files these are is in ``suite_names``.
 """
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = ["accepts", "named", "rejection", "suite"]
 
-SUFFIX = re.compile(r"(\.evals?)?\.(ya?ml|jsonl?)$", re.IGNORECASE)
+SUFFIX = re.compile(r"(\.evals?)?\.(ya?ml|jsonl?|[cm]?ts)$", re.IGNORECASE)
 
 KNOWN_KEYS = frozenset(
     {
         *("name", "description", "category", "version", "author", "license", "tags", "requires", "metadata"),
         *("governance", "input", "input_files", "tests", "eval_cases", "evalcases", "target", "execution"),
-        *("assertions", "assert", "evaluator", "preprocessors", "workspace", FOREIGN_KEY),
+        *("assertions", "assert", "evaluator", "preprocessors", "workspace", "task", FOREIGN_KEY),
     }
 )
 EXECUTION_KEYS = frozenset(
@@ -149,6 +149,7 @@ def _files(source: SuiteFile) -> SuiteFiles:
 
 def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
     from skillgym_action.agentv.case_sources import Tests, add_lines, skill_tests, tests_of
+    from skillgym_action.agentv.program_suites import is_program, program_suite
 
     suffix = source.file.suffix.lower()
     if suffix == ".jsonl":
@@ -161,7 +162,8 @@ def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
         tests = Tests()
         add_lines(files.lines(source.file, source.text()), files, tests)
         return _Content(top=top, tests=tests, name=_name(top, source))
-    top = files.interpolated(files.read(source.file, source.text()))
+    written = program_suite(source, files) if is_program(source) else files.read(source.file, source.text())
+    top = files.interpolated(written)
     keys = set(top.mapping())
     if suffix == ".json":
         name = _name(top, source, "skill_name")
@@ -243,7 +245,9 @@ def _retries(execution: SuiteValue | None) -> int:
 
 def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
     from skillgym_action.agentv.known_keys import TRIALS, WORKSPACE, unknown_in, unknown_in_assertions
+    from skillgym_action.agentv.program_suites import program_warnings
 
+    yield from program_warnings(top)
     yield from top.unknown_keys(KNOWN_KEYS)
     yield from unknown_in(top.get("workspace"), WORKSPACE)
     yield from unknown_in_assertions(top.get("assertions", "assert"))

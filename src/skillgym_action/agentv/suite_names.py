@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SUITE_NAME = re.compile(r"(^|/)(eval\.ya?ml|[^/]*\.eval\.ya?ml)$", re.IGNORECASE)
+PROGRAM_NAME = re.compile(r"\.eval\.[cm]?ts$", re.IGNORECASE)
+"""The name of suites in TypeScript; programs for other tools have it, too."""
 SHARED_NAME = re.compile(r"(^|/)eval\.ya?ml$")
 """The spelling of ``EVAL.yaml`` that other programs use for their settings, too."""
 NEXT_NAME = re.compile(r"(^|/)suite\.ya?ml$", re.IGNORECASE)
@@ -32,13 +34,18 @@ _PROMPTS = ("prompt", "query", "input", "task", "should_trigger")
 _TOP_KEY = re.compile(r"^[\"']?([A-Za-z_$][\w$.-]*)[\"']?[ \t]*:", re.MULTILINE)
 _ANY_KEY = re.compile(r"(?:^[ \t]*(?:-[ \t]+)*|[{,][ \t]*)[\"']?([A-Za-z_][\w-]*)[\"']?[ \t]*:(?=\s|$)", re.MULTILINE)
 _EVALS = re.compile(r'"(evals?|skill_name)"')
+_EXPORT = re.compile(
+    r"^[ \t]*(?:export[ \t]+(?:default\b|(?:const|let|var)[ \t]+(?:config|evalConfig)\b)|module\.exports\b)",
+    re.MULTILINE,
+)
+_TESTS = re.compile(r"\b(?:tests|specFile)[ \t]*[:,}]")
 _BLANK = " \t\r\n\0\ufeff\ufffd"
 _LIKENESS = 0.8
 _LEAVE_OUT = "correct it, or leave it out with !PATH"
 
 
 def named(path: str) -> bool:
-    """Whether the path is ``EVAL.yaml``, ``*.eval.yaml``, ``suite.yaml``, ``evals.json`` or ``*.evals.json``."""
+    """Whether the path is ``EVAL.yaml``, ``*.eval.yaml``, ``*.eval.ts``, ``suite.yaml`` or ``*evals.json``."""
     return not IGNORED.search(path) and _has_a_name(path)
 
 
@@ -50,6 +57,8 @@ def accepts(path: str, head: str) -> bool:
     if not named(path):
         return False
     head = head.replace("\0", "").lstrip("\ufeff\ufffd")
+    if PROGRAM_NAME.search(path):
+        return not vendored_folder(path) and _exports_suite(head)
     if SKILL_NAME.search(path):
         return _has_evals(head) or not (head.strip(_BLANK) or vendored_folder(path))
     if NEXT_NAME.search(path):
@@ -70,6 +79,8 @@ def rejection(path: str, head: str) -> NotASuite | None:
         return NotASuite(reason=f"is in the folder {folder}, and not a suite of AgentV")
     if not head.strip(_BLANK):
         return NotASuite(reason="is called like a suite, but empty", remedy="remove or rename it", near_miss=True)
+    if PROGRAM_NAME.search(path):
+        return NotASuite(reason="neither mentions AgentV nor exports tests")
     return _unread_evals(head) if SKILL_NAME.search(path) else _of_another_program(path, head)
 
 
@@ -87,7 +98,15 @@ def _of_another_program(path: str, head: str) -> NotASuite:
 
 
 def _has_a_name(path: str) -> bool:
-    return any(name.search(path) for name in (SUITE_NAME, NEXT_NAME, SKILL_NAME))
+    return any(name.search(path) for name in (SUITE_NAME, PROGRAM_NAME, NEXT_NAME, SKILL_NAME))
+
+
+# --- TypeScript -------------------------------------------------------------------------------------
+
+
+def _exports_suite(head: str) -> bool:
+    """Whether a program mentions AgentV, or exports an object with tests as AgentV reads it."""
+    return "agentv" in head.lower() or bool(_EXPORT.search(head) and _TESTS.search(head))
 
 
 # --- YAML -------------------------------------------------------------------------------------------

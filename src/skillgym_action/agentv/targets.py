@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.agentv.function_graders import FunctionReference
 from skillgym_action.agentv.variables import REFERENCE, interpolated
 from skillgym_action.agentv.workspaces import hooks_of
 from skillgym_action.documents.user_files import kind_of
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.suite_files import SuiteFiles
     from skillgym_action.documents.suite_values import SuiteValue
 
+TASK = "custom-task"
+"""AgentV's name for a function of the suite in place of a target."""
 TARGET_FILES = ("targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/targets.yml")
 
 AGENT_TYPES = {
@@ -59,12 +62,16 @@ _PLACEHOLDER = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NamedTarget:
-    """A target as a suite names it. ``use_target``: the name of the target that it is a variant of."""
+    """A target as a suite names it. ``use_target``: the name of the target that it is a variant of.
+
+    ``inline``: ``value`` is its definition, which suites in TypeScript may have.
+    """
 
     name: str
     value: SuiteValue
     use_target: str | None = None
     hooks: Hooks = NO_HOOKS
+    inline: bool = False
 
 
 def named_targets(top: SuiteValue, files: SuiteFiles) -> list[NamedTarget]:
@@ -75,6 +82,10 @@ def named_targets(top: SuiteValue, files: SuiteFiles) -> list[NamedTarget]:
             raise targets.error(f"more than {MAX_AGENTV_TARGETS} targets", "split the suite")
         return list({target.name: target for target in (_named_target(item, files) for item in items)}.values())
     single = (execution and execution.get("target")) or top.get("target")
+    if task := top.get("task"):
+        return [NamedTarget(name=TASK, value=task)]
+    if single and isinstance(single.value, dict) and single.value.keys() & {"provider", "use_target"}:
+        return [NamedTarget(name=single.text("name") or "default", value=single, inline=True)]
     return [NamedTarget(name=single.as_text(), value=single)] if single else []
 
 
@@ -180,7 +191,12 @@ def _runners(
 
 def _resolved(target: NamedTarget, targets: Targets, files: SuiteFiles) -> tuple[str, SuiteValue | None]:
     """The provider of a target, and its definition. A name that is not defined may be that of a provider itself."""
-    name = target.name if target.use_target is None else target.use_target
+    if isinstance(target.value.value, FunctionReference):
+        remedy = "have a program do it: target: { provider: 'cli', command: … }; or choose another agent with --runner"
+        raise target.value.error("a function cannot be the agent here: agents are programs", remedy)
+    if target.inline and (provider := target.value.text("provider")):
+        return provider, target.value
+    name = target.value.text("use_target") if target.inline else target.use_target or target.name
     reference, written = target.value, target.value.written
     for _ in range(MAX_TARGET_REFERENCES):
         if not name:

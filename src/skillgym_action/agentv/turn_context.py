@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
     import regex
 
     from skillgym_action.agentv.grader_context import Task
-    from skillgym_action.model.assertion import AssertionContext, CommandResult, Files
+    from skillgym_action.model.assertion import AssertionContext, CommandResult, Files, ModelAccess
     from skillgym_action.model.judge_question import Poll, Question, T
-    from skillgym_action.model.result import Judgement, Outcome
+    from skillgym_action.model.result import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture, Invocation
     from skillgym_action.model.session_report import SessionReport
     from skillgym_action.model.verdicts import FailureClass
@@ -50,8 +53,14 @@ class TurnContext:
     def ask_judge(self, question: Question[T], votes: int | None = None) -> Poll[T] | None:
         return self.whole.ask_judge(question, votes)
 
+    def model_access(self, max_calls: int) -> AbstractContextManager[ModelAccess] | None:
+        return self.whole.model_access(max_calls)
+
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         return self.whole.check(case_id)
+
+    def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
+        return self.whole.call_function(number, answer)
 
     def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
         return self.whole.classify(case_id, judgement)

@@ -63,6 +63,11 @@ class SuiteFile(Protocol):
         ...
 
     @property
+    def exported(self) -> Callable[[], dict[str, object]]:
+        """What the suite host says that a suite of AgentV in TypeScript exports. Raises SuiteError."""
+        ...
+
+    @property
     def opener(self) -> Opener | None:
         """What opens the other files of the suite. A suite of the checkout may only have files of the checkout."""
         ...

@@ -35,14 +35,6 @@ _PROMPT = re.compile(r"\bprompt\s*[:,}]")
 _NO_SUITE_NAME = re.compile(r"(\.d\.[mc]?ts|\.config\.[a-z]+)$", re.IGNORECASE)
 
 
-_AGENTV_NAME = re.compile(r"\.eval\.[cm]?ts$", re.IGNORECASE)
-_AGENTV = NotASuite(
-    reason="is called like a suite of AgentV in TypeScript, which is not read: it needs AgentV's own package",
-    remedy="write it as *.eval.yaml, or as *.suite.ts with cases of skillgym; or leave it out with !PATH",
-    near_miss=True,
-)
-
-
 def named(path: str) -> bool:
     """``suite.ts``, ``*-suite.ts``, and the same with the other endings."""
     return NAME.search(path) is not None
@@ -57,8 +49,6 @@ def accepts(path: str, head: str) -> bool:
 
 def rejection(path: str, head: str) -> NotASuite | None:
     """Why a script is not run, if it is called like a suite, or exports one."""
-    if _AGENTV_NAME.search(path) and "agentv" in head.lower() and not vendored_folder(path):
-        return _AGENTV
     if not named(path):
         other = vendored_folder(path) or not _exports_suite(path, head)
         return None if other else misnamed("exports cases", "*.suite.ts")

@@ -10,11 +10,18 @@ import secrets
 import threading
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from skillgym_action.judge.protocols import PROTOCOLS, Conversation, error_message, is_transient
-from skillgym_action.judge.questions import AnswerFormatError, answer_schema, parsed_answer, system_prompt, user_prompt
+from skillgym_action.judge.questions import (
+    AnswerFormatError,
+    answer_schema,
+    encodable,
+    parsed_answer,
+    system_prompt,
+    user_prompt,
+)
 from skillgym_action.limits import (
     JUDGE_SECONDS,
     MAX_JUDGE_QUESTIONS,
@@ -23,7 +30,7 @@ from skillgym_action.limits import (
     MAX_JUDGE_VERSIONS,
     MAX_SERVICE_MESSAGE_CHARACTERS,
 )
-from skillgym_action.model.judge_question import Answer, JudgeInfo, Poll, majority
+from skillgym_action.model.judge_question import Answer, JudgeInfo, ModelReply, Poll, majority
 from skillgym_action.model.session_report import Trouble, Usage
 from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.network.proxies import DIRECT
@@ -36,7 +43,7 @@ from skillgym_action.transcripts.prices import cost_usd
 from skillgym_action.transcripts.trouble_signs import kind_of_status, kind_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.clock import Clock
@@ -48,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Judge"]
 
+Found = TypeVar("Found")
 _SCHEMA_REFUSED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 _KEY = re.compile(r"[!-~]*")
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
@@ -160,18 +168,15 @@ class Judge:
                 self._versions.add(name)
         return name or None
 
+    @property
+    def model(self) -> str:
+        """The model, as configured."""
+        return self._config.model
+
     def ask(self, question: Question[T]) -> Answer[T]:
         """Return the answer, or the trouble. After a trouble that stays, such as a refused key, nothing is sent."""
         spending = _Spending(self._config.model, self._config.prices)
-        content: T | None = None
-        trouble = self._permanent_trouble or self._configuration_trouble()
-        if trouble is None:
-            try:
-                content = self._fitting_answer(question, spending)
-            except _JudgeError as error:
-                trouble = error.trouble
-                if TROUBLES[trouble.kind].stops_runner:
-                    self._permanent_trouble = trouble
+        content, trouble = self._tried(lambda: self._fitting_answer(question, spending))
         return Answer(
             content=content,
             trouble=trouble,
@@ -179,6 +184,32 @@ class Judge:
             usage=total_usage(spending.usages),
             version=self._noted(spending.version) if spending.usages else None,
         )
+
+    def reply(self, system: str, prompt: str) -> ModelReply:
+        """Return the model's text for a prompt of a program, which may be any text, or the trouble."""
+        spending = _Spending(self._config.model, self._config.prices)
+        conversation = Conversation(model=self._config.model, system=encodable(system), turns=(encodable(prompt),))
+        end = self._clock.seconds() + self._deadline
+        answer, trouble = self._tried(lambda: self._with_retries(conversation, end, spending))
+        version = self._noted(spending.version) if spending.usages else None
+        return ModelReply(
+            judge=self._info({version} if version else set(), votes=1),
+            text=answer.text if answer else None,
+            trouble=trouble,
+            cost_usd=spending.usd,
+            usage=total_usage(spending.usages),
+        )
+
+    def _tried(self, asked: Callable[[], Found]) -> tuple[Found | None, Trouble | None]:
+        """What ``asked`` returns, or the trouble of the _JudgeError that it raises."""
+        if trouble := self._permanent_trouble or self._configuration_trouble():
+            return None, trouble
+        try:
+            return asked(), None
+        except _JudgeError as error:
+            if TROUBLES[error.trouble.kind].stops_runner:
+                self._permanent_trouble = error.trouble
+            return None, error.trouble
 
     def _configuration_trouble(self) -> Trouble | None:
         """What is wrong with the settings, if anything. A service at a URL of the user's may need no key."""

@@ -23,7 +23,10 @@ NAME = "answer"  # of the tool, or of the schema
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conversation:
-    """``turns``: prompts and answers alternately, a prompt first. ``schema``: None where the service takes none."""
+    """``turns``: prompts and answers alternately, a prompt first. ``system``: empty where there is none.
+
+    ``schema``: None where the service takes none, or any text is an answer.
+    """
 
     model: str
     system: str
@@ -86,7 +89,7 @@ class AnthropicMessages:
         body: dict[str, object] = {
             "model": conversation.model,
             "max_tokens": MAX_JUDGE_ANSWER_TOKENS,
-            "system": conversation.system,
+            **({"system": conversation.system} if conversation.system else {}),
             "messages": conversation.messages(),
         }
         if conversation.schema is None:
@@ -121,7 +124,8 @@ class OpenAIChat:
 
     def body(self, conversation: Conversation) -> dict[str, object]:
         """Not strict: a strict schema must require every field and allow no others, which most graders' do not."""
-        messages = [{"role": "system", "content": conversation.system}, *conversation.messages()]
+        system = [{"role": "system", "content": conversation.system}] if conversation.system else []
+        messages = [*system, *conversation.messages()]
         body: dict[str, object] = {"model": conversation.model, "messages": messages}
         if conversation.schema is None:
             return body

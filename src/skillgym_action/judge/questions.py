@@ -34,13 +34,13 @@ class AnswerFormatError(ValueError):
 def system_prompt(question: Question[T], marker: str) -> str:
     """Return the instructions, the rules for quoted text, and the JSON Schema of the answer."""
     schema = json.dumps(answer_schema(question), ensure_ascii=False)
-    return _encodable(_RULES.format(instructions=question.instructions, marker=marker, schema=schema))
+    return encodable(_RULES.format(instructions=question.instructions, marker=marker, schema=schema))
 
 
 def user_prompt(question: Question[T], marker: str) -> str:
     """Return the question. ``marker``: random, so that no quoted text can contain it."""
     pieces = (part if isinstance(part, str) else _between_markers(part, marker) for part in question.prompt)
-    return _encodable("\n\n".join(pieces))
+    return encodable("\n\n".join(pieces))
 
 
 def answer_schema(question: Question[T]) -> dict[str, object]:
@@ -72,6 +72,6 @@ def _between_markers(quoted: QuotedText, marker: str) -> str:
     return f"BEGIN {name} {marker}\n{clipped(quoted.text, MAX_QUOTED_CHARACTERS)}\nEND {name} {marker}"
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """``text`` with "?" for lone surrogates, which cannot be sent as UTF-8."""
     return text.encode("utf-8", "replace").decode()

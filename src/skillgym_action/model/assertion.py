@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
     import regex
 
-    from skillgym_action.model.judge_question import Poll, Question, T
-    from skillgym_action.model.result import Judgement, Outcome
+    from skillgym_action.model.judge_question import JudgeInfo, Poll, Question, T
+    from skillgym_action.model.result import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture, Invocation
     from skillgym_action.model.session_report import SessionReport
     from skillgym_action.model.verdicts import FailureClass
@@ -95,6 +98,25 @@ class Classifier(Protocol):
         ...
 
 
+class ModelAccess(Protocol):
+    """A server on loopback through which a program may ask the judge's model, until the access ends.
+
+    ``url`` and ``token`` are for the program; ``variables`` are environment variables with which its HTTP client
+    reaches the server. ``judge``: which judge has answered; ``unanswered``: why a question has no answer.
+    """
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def token(self) -> str: ...
+    @property
+    def variables(self) -> Mapping[str, str]: ...
+    @property
+    def judge(self) -> JudgeInfo | None: ...
+    @property
+    def unanswered(self) -> str | None: ...
+
+
 class AssertionContext(Classifier, Protocol):
     """What an assertion may use: the session report, the workspace, commands, the judge."""
 
@@ -142,8 +164,16 @@ class AssertionContext(Classifier, Protocol):
         """The judge's answers: ``votes`` of them, by default as many as configured; None: no judge is configured."""
         ...
 
+    def model_access(self, max_calls: int) -> AbstractContextManager[ModelAccess] | None:
+        """Access to the judge's model for one program, for so many questions at most; None: no judge is configured."""
+        ...
+
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         """The outcomes of the case's check function, which runs in the suite program."""
+        ...
+
+    def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
+        """What a grading function of the suite program says about an answer."""
         ...
 
 

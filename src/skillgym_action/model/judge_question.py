@@ -88,6 +88,20 @@ class Answer(Generic[T]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ModelReply:
+    """The model's answer to a program, in no form: either ``text`` or ``trouble`` is set.
+
+    ``cost_usd``: US dollars; None: unknown. ``judge``: which model that was.
+    """
+
+    judge: JudgeInfo
+    text: str | None = None
+    trouble: Trouble | None = None
+    cost_usd: float | None = 0.0
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Poll(Generic[T]):
     """The answers to one question. There are fewer than ``judge.votes`` if the others could not change the result."""
 

@@ -64,6 +64,20 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FunctionReply:
+    """What a grading function of a suite program returned: a ``score`` and a ``name``.
+
+    Otherwise ``failed`` is the message of an assertion in it that does not hold, or ``trouble`` why it gave no score.
+    """
+
+    score: float | None = None
+    name: str = ""
+    failed: str | None = None
+    trouble: str | None = None
+    evidence: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     """Why an execution is not ``passed``. ``name``: type of the error; ``message``: one paragraph for people."""
 

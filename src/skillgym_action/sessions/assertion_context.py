@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
@@ -17,14 +18,18 @@ from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionRep
 from skillgym_action.transcripts.agent_output import total_usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import regex
 
+    from skillgym_action.judge.client import Judge
+    from skillgym_action.judge.model_proxy import ModelCall
+    from skillgym_action.model.assertion import ModelAccess
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.judge_question import Answer, Poll, Question, T
-    from skillgym_action.model.result import Judgement, Outcome
+    from skillgym_action.model.result import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture
     from skillgym_action.model.verdicts import FailureClass
     from skillgym_action.services import Services
@@ -169,8 +174,7 @@ class SessionAssertionContext(SuiteClassifier):
         self._begin()
         with self._services.processes.work_slots.released():
             poll = judge.poll(question, votes)
-        both = (self.cost_usd, poll.cost_usd)
-        self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
+        self._add_cost(poll.cost_usd)
         path = self._folder / f"judge-{next(self._questions)}.json"
         self.findings += [
             Finding(id=ADDRESSES_JUDGE, kind=text.kind, where=f"{path.name}: {text.name}")
@@ -179,12 +183,43 @@ class SessionAssertionContext(SuiteClassifier):
         self._services.directory.write(path, json.dumps(_judge_artifact(question, poll), indent=1))
         return poll
 
+    def model_access(self, max_calls: int) -> AbstractContextManager[ModelAccess] | None:
+        """Access to the judge's model for one program; afterwards its cost is added, and its calls are artifacts."""
+        return self._model_access(self._services.judge, max_calls) if self._services.judge else None
+
+    @contextmanager
+    def _model_access(self, judge: Judge, max_calls: int) -> Iterator[ModelAccess]:
+        from skillgym_action.judge.model_proxy import ModelProxy
+
+        self._begin()
+        environment = self._services.processes.environment
+        no_proxy = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
+        proxy = ModelProxy(judge, max_calls, no_proxy)
+        try:
+            with proxy:
+                yield proxy
+        finally:
+            self._add_cost(proxy.cost_usd)
+            for call in proxy.calls:
+                path = self._folder / f"judge-{next(self._questions)}.json"
+                self._services.directory.write(path, json.dumps(_model_artifact(call), indent=1))
+
+    def _add_cost(self, usd: float | None) -> None:
+        """Add to the cost of the judge's answers. None: unknown."""
+        both = (self.cost_usd, usd)
+        self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
+
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         """The outcomes of the case's check; (): the session has no report."""
         if self.report is None:
             return ()
         self._begin()
         return self._services.hosts.judge(self._execution.suite.file, case_id, self.report)
+
+    def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
+        """What a grading function of the suite program says about an answer."""
+        self._begin()
+        return self._services.hosts.score(self._execution.suite.file, number, answer)
 
 
 def without_place(judgement: Judgement, workspace: Path) -> Judgement:
@@ -238,6 +273,21 @@ def _judge_artifact(question: Question[T], poll: Poll[T]) -> dict[str, object]:
         "usage": to_json(total_usage([answer.usage for answer in poll.answers])),
         "costUsd": poll.cost_usd,
     }
+
+
+def _model_artifact(call: ModelCall) -> dict[str, object]:
+    """A question of a grader's program to the model, and the answer, as the artifact ``judge-N.json`` has them."""
+    reply = call.reply
+    vote = {
+        "answer": None if reply.text is None else {"text": reply.text},
+        "trouble": to_json(reply.trouble) if reply.trouble else None,
+        "version": next(iter(reply.judge.versions), None),
+        "usage": to_json(reply.usage),
+        "costUsd": reply.cost_usd,
+    }
+    asked = {"judge": to_json(reply.judge), "instructions": call.system, "prompt": [call.prompt]}
+    only = {name: vote[name] for name in ("answer", "trouble")}
+    return {**asked, **only, "votes": [vote], "usage": vote["usage"], "costUsd": reply.cost_usd}
 
 
 def _vote(answer: Answer[T]) -> dict[str, object]:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 EXTENSIONS = {
     ".json": ("x-bench", "skill-evals"),
     ".py": ("python",),
-    **dict.fromkeys((".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"), ("typescript",)),
+    **dict.fromkeys((".ts", ".mts", ".cts"), ("typescript", "agentv")),
+    **dict.fromkeys((".js", ".mjs", ".cjs"), ("typescript",)),
     **dict.fromkeys((".yaml", ".yml"), ("agentv", "plugin-evals")),
     ".jsonl": ("agentv",),
     ".md": ("plugin-evals",),

@@ -19,6 +19,7 @@ from skillgym_action.model.suite import BenchmarkSuite, Invalid, SkillSettings, 
 from skillgym_action.reporters.wording import listed
 from skillgym_action.settings.arm_options import overlay_files
 from skillgym_action.settings.runners import usable
+from skillgym_action.suite_hosts.suite_host import TYPESCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
 GRANT_TOOLS = "add the tools to plugins.allowTools of the configuration, or remove them from the case"
-PROGRAM_FORMATS = frozenset({"python", "typescript"})  # suites of these are programs, run by suite hosts
+PROGRAM_FORMATS = frozenset({"python", "typescript"})  # all suites of these are programs, run by suite hosts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,9 +127,17 @@ class SuiteFileAccess:
 
     def program(self) -> dict[str, object]:
         """The cases of a suite program, as its host sends them. Raises SuiteError."""
+        self._refuse_large_program()
+        return self.hosts.load(self.file)
+
+    def exported(self) -> dict[str, object]:
+        """What a suite of AgentV in TypeScript exports, as its host sends it. Raises SuiteError."""
+        self._refuse_large_program()
+        return self.hosts.agentv_suite(self.file)
+
+    def _refuse_large_program(self) -> None:
         largest = MAX_PYTHON_SUITE_BYTES if self.file.suffix.lower() == ".py" else MAX_SCRIPT_SUITE_BYTES
         read_bytes(self.file, path=self.path, error=SuiteError, largest=largest, opener=self.opener)
-        return self.hosts.load(self.file)
 
 
 def load(
@@ -189,7 +198,7 @@ def load_digests(
 ) -> tuple[BenchmarkSuite, ...]:
     """Suites for computing digests. Suite programs are not run, so their suites have no cases."""
     found = tuple(found)
-    read = (file for file in found if file.format not in PROGRAM_FORMATS)
+    read = (file for file in found if not _is_program(file))
     loaded = {suite.path: suite for suite in load(read, hosts, options, checkout)}
     sources = (
         SuiteFileAccess(path=file.path, file=file.file, hosts=hosts, environment={}, checkout=checkout)
@@ -202,11 +211,16 @@ def load_digests(
     )
 
 
+def _is_program(found: FoundSuite) -> bool:
+    """Whether the suite is a program, which a suite host runs to load it."""
+    return found.format in PROGRAM_FORMATS or found.file.suffix.lower() in TYPESCRIPT
+
+
 def _load_each(
     loaded: Callable[[FoundSuite], BenchmarkSuite | None], found: tuple[FoundSuite, ...]
 ) -> Iterator[BenchmarkSuite | None]:
     """Load each file; the suites in order. Suite programs run in parallel, since one may hang until its timeout."""
-    if sum(file.format in PROGRAM_FORMATS for file in found) <= 1:
+    if sum(map(_is_program, found)) <= 1:
         yield from map(loaded, found)
         return
     from concurrent.futures import ThreadPoolExecutor

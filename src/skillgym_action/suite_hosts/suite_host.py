@@ -21,7 +21,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.errors import ConfigError, Location, OutputError, Problem, SuiteError
 from skillgym_action.model.json_codec import to_json
-from skillgym_action.model.result import FollowUp, Outcome
+from skillgym_action.model.result import FollowUp, FunctionReply, Outcome
 from skillgym_action.model.verdicts import FailureClass
 from skillgym_action.suite_hosts.host_process import HostLostError, HostProcess
 from skillgym_action.suite_hosts.node import ERASER, NODE_HOST, Node
@@ -75,6 +75,7 @@ class SuiteHosts:
         self._busy: Counter[Path] = Counter()
         self._numbers, self._erasers = count(1), count(1)
         self._erased: dict[Path, dict[str, str]] = {}
+        self._calls: dict[Path, str] = {}  # how files are loaded that are no suites of skillgym
 
     @property
     def cancelled(self) -> bool:
@@ -110,6 +111,28 @@ class SuiteHosts:
             raise ConfigError.of(*error.problems) from error
         self._dismiss(host)
         return reply.get("config")
+
+    def agentv_suite(self, file: Path) -> dict[str, object]:
+        """What a suite of AgentV in TypeScript exports: see suite_programs/node/agentv.mjs. Raises SuiteError."""
+        self._calls[file] = "agentv"
+        return self.load(file)
+
+    def score(self, file: Path, number: int, answer: Mapping[str, object]) -> FunctionReply:
+        """What a function of such a suite says about an answer."""
+        try:
+            reply = self._ask(file, {"call": "score", "function": number, "answer": dict(answer)})
+            if isinstance(problem := reply.get("problem"), str):
+                return FunctionReply(trouble=problem)
+            if failure := reply.get("failure"):
+                reason, trace = f"it raised {failure['name']}: {failure['message']}", failure.get("trace")
+                return FunctionReply(failed=failure["message"]) if failure["failed"] else _trouble(reason, trace)
+            return FunctionReply(score=float(reply["score"]), name=str(reply["name"]))
+        except HostLostError as lost:
+            return _trouble(f"it {lost.reason}", lost.printed)
+        except SuiteError as error:
+            return FunctionReply(trouble=str(error))
+        except (LookupError, TypeError, ValueError, AttributeError):
+            return FunctionReply(trouble=FORGED)
 
     def judge(self, file: Path, case_id: str, report: SessionReport) -> tuple[Outcome, ...]:
         """Run the case's check on a session: one passed outcome, or one per failure."""
@@ -155,11 +178,12 @@ class SuiteHosts:
             raise SuiteError.of(self._problem_of(file, reply.get("error")))
         return reply
 
-    def _start_and_load(self, file: Path, call: str = "load") -> tuple[HostProcess, dict[str, Any]]:
+    def _start_and_load(self, file: Path, call: str | None = None) -> tuple[HostProcess, dict[str, Any]]:
         """A new host that has imported the file, and its reply. Raises HostLostError, SuiteError."""
         sources = self._erased_sources(file)
         name = f"{path_key(file.stem)}-{next(self._numbers)}"
         host = self._start(file, self._argv(file), name)
+        call = call or self._calls.get(file, "load")
         request = {"call": call, "file": os.fspath(file), "root": os.fspath(self._root), "sources": sources}
         if self.excluded_packages:
             request["apart"] = os.fspath(self.excluded_packages)
@@ -306,6 +330,10 @@ PASSED = _outcome(passed=True, explanation="the check returned")
 def _undecided(explanation: str, evidence: str | None = None) -> Outcome:
     """The check could not be evaluated: an infrastructure failure."""
     return _outcome(passed=None, explanation=explanation, evidence=evidence or None, trouble="assert-hook")
+
+
+def _trouble(reason: str, evidence: str | None) -> FunctionReply:
+    return FunctionReply(trouble=reason, evidence=evidence or None)
 
 
 def _outcome_of(failure: dict[str, Any]) -> Outcome:

@@ -1,11 +1,14 @@
 // The Node suite host: a child process that runs one suite file. It has the protocol of python_host.py, but on other
 // descriptors: requests come on 3, replies go to 4, and what the suite prints goes to stderr. There is one more call:
 //     {"call": "config", "file": …, "root": …} -> {"ok": true, "config": {… what a configuration file exports …}}
-// `load` and `config` have two more fields: `sources`, `{file: JavaScript}` for TypeScript files whose types eraser.mjs
+//     {"call": "agentv", "file": …, "root": …} -> {"ok": true, … what a suite of AgentV exports: see node/agentv.mjs …}
+//     {"call": "score", "function": …, "answer": {…}} -> {"ok": true, "score": …, "name": …}, or {"ok": true, "failure": …}
+// `load`, `config` and `agentv` have two more fields: `sources`, `{file: JavaScript}` for TypeScript files whose types eraser.mjs
 // has erased; and optionally `apart`, a folder around `root` in which packages are not found by name.
 
 import { readSync, writeSync } from "node:fs";
 
+import { AgentvSuite } from "./node/agentv.mjs";
 import { configOf } from "./node/config.mjs";
 import { failureOf, joined, loadError } from "./node/failures.mjs";
 import { Imports } from "./node/imports.mjs";
@@ -46,6 +49,7 @@ const contextOf = (report) => ({
 class NodeHost {
   #places = new Places("");
   #program;
+  #suite;
   #rejectCall; // rejects the current call, for errors that no code of the suite catches; undefined between calls
 
   constructor() {
@@ -58,7 +62,7 @@ class NodeHost {
 
   /** The reply to a request. There always is one, unless the suite ends the process. */
   async answer(request) {
-    const calls = { load: this.#load, judge: this.#judge, classify: this.#classify, config: this.#config };
+    const calls = { load: this.#load, judge: this.#judge, classify: this.#classify, config: this.#config, agentv: this.#agentv, score: this.#score };
     try {
       return { ok: true, ...(await calls[request.call].call(this, request)) };
     } catch (error) {
@@ -78,6 +82,16 @@ class NodeHost {
 
   async #config(request) {
     return { config: configOf(await this.#exports(request), request.file, this.#places) };
+  }
+
+  async #agentv(request) {
+    this.#suite = new AgentvSuite(await this.#exports(request), request.file, this.#places);
+    return this.#suite.asData();
+  }
+
+  async #score({ function: number, answer }) {
+    if (!this.#suite) throw new Error("no suite of AgentV is loaded");
+    return this.#suite.score(number, answer, (code) => this.#finished(code));
   }
 
   #exports({ file, root, sources, apart }) {

@@ -295,8 +295,18 @@ WRONG = [
         {"command": ["sh"], "config": 7}, ".config", "must be a mapping of keys to values, not 7", id="config"
     ),
     pytest.param(
-        {"command": ["sh"], "target": True}, ".target", "asking models through a proxy is not supported", id="a proxy"
+        {"command": ["sh"], "target": "grader"},
+        ".target",
+        "must be true, or a mapping such as {max_calls: 10}: the judge's model is asked, not 'grader'",
+        id="a target by name",
     ),
+    pytest.param(
+        {"command": ["sh"], "target": {"max_calls": -1}},
+        ".target.max_calls",
+        "must be a whole number, from 0 to 1000, not -1",
+        id="fewer than no calls",
+    ),
+    pytest.param({"command": ["sh"], "target": {"max_cals": 1}}, ".target", "unknown key 'max_cals'", id="misspelt"),
     pytest.param(
         {"command": ["sh"], "grader_payload": "old"},
         ".grader_payload",

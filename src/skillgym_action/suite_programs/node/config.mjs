@@ -36,5 +36,6 @@ function plain(value, path, location) {
 const isPlain = (value) =>
   Object(value) === value && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 
-const shownPath = (path) =>
+/** A key path as messages show it. */
+export const shownPath = (path) =>
   path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("").replace(/^\./, "");

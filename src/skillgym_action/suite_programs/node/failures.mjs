@@ -98,6 +98,9 @@ function remedy(error) {
     case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX":
       return "Node erases types and changes nothing else: write it in JavaScript";
     default:
+      if (/module '(?:@agentv\/\w+|agentv)' does not provide an export/.test(message)) {
+        return "without AgentV's package only helpers for suites can be imported: install it beside the suite";
+      }
       return /module 'skillgym' does not provide an export/.test(message)
         ? "import a type with `type`, as in `import { assert, type Case } from \"skillgym\"`"
         : undefined;

@@ -1,4 +1,5 @@
-// How Node resolves and loads the modules of a suite. `skillgym` is the module of this package; whether a file is an
+// How Node resolves and loads the modules of a suite. `skillgym` is the module of this package, and so is AgentV's SDK
+// where it is not installed; whether a file is an
 // ES module or CommonJS is decided by its syntax, also if a package.json says otherwise.
 
 import { createRequire, registerHooks, stripTypeScriptTypes } from "node:module";
@@ -6,6 +7,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { types } from "node:util";
 import { compileFunction } from "node:vm";
 
+const AGENTV = new URL("../agentv/index.mjs", import.meta.url).href;
+// Packages of AgentV with helpers for suites: where they are not installed, they are the module of this package.
+const AGENTV_NAMES = new Set(["@agentv/sdk", "@agentv/core", "@agentv/eval", "agentv"]);
 const SKILLGYM = new URL("../skillgym/index.mjs", import.meta.url).href;
 // The formats that Node takes from the closest package.json, and those used instead for files with ES module syntax.
 const ES_FORMATS = { commonjs: "module", "commonjs-typescript": "module-typescript" };
@@ -51,6 +55,9 @@ export class Imports {
       this.#refuseForeign(specifier, found.url);
       return found;
     } catch (error) {
+      if (AGENTV_NAMES.has(specifier) && NOT_FOUND.has(error?.code)) {
+        return { url: AGENTV, format: "module", shortCircuit: true };
+      }
       if (isFile(context.parentURL)) this.#places.blameImport(error, fileURLToPath(context.parentURL), specifier);
       throw error;
     }
