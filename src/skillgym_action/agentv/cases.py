@@ -206,7 +206,9 @@ def _case(
     assertions = _assertions(value, test, shared, task, skips=skips)
     if conversation:
         asked = Asked(conversation=conversation, whole=assertions, threshold=threshold)
-        assertions = (_conversation_assertion(value, test, shared, task, asked),)
+        grader = _conversation_grader(value, test, shared, task, asked)
+        conversation, word = replace(conversation, judge=grader), "conversation"
+        assertions = (ScoredAssertion(name=word, type=word, grader=grader, location=value.location),)
     case = BenchmarkCase(
         id=case_id,
         prompt=prompt.text,
@@ -331,10 +333,10 @@ def _assertions(
     return tuple(assertions) or assertions_of([], entry_context(own or value, test, shared, task))
 
 
-def _conversation_assertion(
+def _conversation_grader(
     value: SuiteValue, test: WrittenTest, shared: SharedSettings, task: Task, asked: Asked
-) -> Assertion:
-    """One assertion with those of all turns, and of the whole conversation. Raises SuiteError."""
+) -> ConversationGrader:
+    """One grader with the assertions of all turns, and of the whole conversation. Raises SuiteError."""
     turns: list[tuple[Assertion, ...]] = []
     for number, turn in enumerate(turns_of(value), start=1):
         told = ({"role": "user", "content": text} for text in asked.conversation.turns[:number])
@@ -349,7 +351,7 @@ def _conversation_assertion(
         entries = turn_entries(own.value) if own else []
         at = entry_context(own or turn, test, shared, seen)
         turns.append(assertions_of(entries, at) if entries or expected else ())
-    grader = ConversationGrader(
+    return ConversationGrader(
         conversation=asked.conversation,
         turns=tuple(turns),
         whole=asked.whole,
@@ -357,7 +359,6 @@ def _conversation_assertion(
         threshold=asked.threshold,
         stops=stops_on_failure(value),
     )
-    return ScoredAssertion(name="conversation", type="conversation", grader=grader, location=value.location)
 
 
 def entry_context(entries: SuiteValue, test: WrittenTest | None, shared: SharedSettings, task: Task) -> EntryContext:

@@ -138,12 +138,29 @@ class AssertionContext(Classifier, Protocol):
         """The agent's changes of the workspace, as a unified diff; None if its earlier state was not recorded."""
         ...
 
+    @property
+    def turn_outcomes(self) -> tuple[tuple[Outcome, ...], ...]:
+        """Of a conversation: the outcomes of the turns that were judged as soon as they had ended, in order."""
+        ...
+
     def ask_judge(self, question: Question[T], votes: int | None = None) -> Poll[T] | None:
         """The judge's answers: ``votes`` of them, by default as many as configured; None: no judge is configured."""
         ...
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         """The outcomes of the case's check function, which runs in the suite program."""
+        ...
+
+
+class TurnJudge(Protocol):
+    """Judges the turns of a conversation while it goes on: each sees the workspace as that turn has left it."""
+
+    def judge_turn(self, context: AssertionContext) -> tuple[Outcome, ...]:
+        """The outcomes of the last turn in the report of ``context``."""
+        ...
+
+    def goes_on(self, outcomes: tuple[Outcome, ...]) -> bool:
+        """Whether there is a next turn after one with these outcomes."""
         ...
 
 

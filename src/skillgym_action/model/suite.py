@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.arm import Arm
-    from skillgym_action.model.assertion import Assertion
+    from skillgym_action.model.assertion import Assertion, TurnJudge
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.resource_limits import ResourceLimits
@@ -120,12 +120,13 @@ class CaseConversation:
     """What is said to the agent, one turn after the other, each after its reply.
 
     ``opening``: role and text of the messages before the first turn. ``window``: how many of the last turns the agent
-    is told again; None: all of them.
+    is told again; None: all of them. ``judge``: judges each turn before the next one; None: all are played first.
     """
 
     turns: tuple[str, ...]
     opening: tuple[tuple[str, str], ...] = ()
     window: int | None = None
+    judge: TurnJudge | None = None
 
     def history(self, replies: Sequence[str], turns: int) -> tuple[tuple[str, str], ...]:
         """Role and text of all messages of so many turns; the last one may have no reply yet."""

@@ -227,6 +227,10 @@ class SessionWorkspace:
             self._left = (changes, tuple(sorted(files)))
         return changes
 
+    def forget_changes(self) -> None:
+        """The agent has worked again, or is about to: what it left is looked at anew."""
+        self._left = None
+
     def left_by_agent(self) -> tuple[Changes, tuple[str, ...]]:
         """The differences and all files, sorted, when the agent had ended, as ``changes`` said then. Raises OSError."""
         if self._left is None:
