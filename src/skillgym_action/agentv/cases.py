@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.case_sources import Tests, WrittenTest
     from skillgym_action.agentv.messages import AgentPrompt, Message
     from skillgym_action.agentv.suite_files import SuiteFiles
+    from skillgym_action.agentv.trials import Trials
     from skillgym_action.agentv.variables import SizeBudget
     from skillgym_action.agentv.workspaces import WorkspaceSettings
     from skillgym_action.documents.suite_values import SuiteValue
@@ -87,7 +88,7 @@ class SharedSettings:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
     threshold: float = DEFAULT_THRESHOLD
-    retries: int = 0
+    trials: Trials | None = None
 
     @property
     def workspace(self) -> WorkspaceSpec | None:
@@ -222,7 +223,7 @@ def _case(
         files=prompt.files,
         metadata=task.metadata,
         workspace=settings.spec(compat=shared.files.compat) if settings else None,
-        retries=shared.retries,
+        **(shared.trials.settings() if shared.trials else {}),
         depends_on=value.texts("depends_on"),
         on_dependency_failure=_on_dependency_failure(value),
     )

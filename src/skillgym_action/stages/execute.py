@@ -179,6 +179,7 @@ class _Executor:
         self._lock = threading.Lock()
         self._stopped: dict[tuple[str, str, str | None], Trouble] = {}
         self._sessions: dict[int, Sequence[SessionResult]] = dict(journal.sessions)
+        self._errored: dict[tuple[str, str, str | None], str] = {}
         self._is_staged = False
         self._refused: set[int] = set()
         self._failures = FailureLimit(options.maxfail)
@@ -233,7 +234,7 @@ class _Executor:
         results: list[Result] = []
         done: dict[tuple[str, str, str | None], dict[str, Result]] = {}
         for execution in lane:
-            before = done.setdefault((execution.suite.path, execution.runner.id, execution.arm_name), {})
+            before = done.setdefault(_held_on(execution), {})
             earlier = self._sessions.get(execution.index, ())
             unstarted = None if earlier else self._result_without_session(execution, before)
             if unstarted:
@@ -243,9 +244,11 @@ class _Executor:
                     result = self._run_sessions(execution, list(earlier))
                 if earlier:  # they were redacted with the secrets that the run had before it was resumed
                     result = _redacted(self.services, result)
-            if execution.decides:
-                with self._lock:
+            with self._lock:
+                if execution.decides:
                     self._failures.add(result)
+                if execution.suite.stops_on_error and result.status is Status.ERRORED:
+                    self._errored.setdefault(_held_on(execution), execution.case.id)
             before[execution.case.id] = result
             results.append(_reported(self.services, result))
         return results
@@ -269,8 +272,17 @@ class _Executor:
                 execution.case, SuiteClassifier(self.services, execution), trouble_judgement(trouble)
             )
             return execution_result(execution, judgement)
-        refusal = self._refusal(execution)
+        refusal = self._errored_before(execution) or self._refusal(execution)
         return execution_result(execution, refusal) if refusal else None
+
+    def _errored_before(self, execution: Execution) -> Judgement | None:
+        """The judgement if the suite ends once a case could not be judged, and there was one; else None."""
+        with self._lock:
+            case_id = self._errored.get(_held_on(execution))
+        if case_id is None:
+            return None
+        reason = f"{case_id} could not be judged, and fail_on_error of the suite is set"
+        return Judgement(status=Status.SKIPPED, origin="fail-on-error", reason=reason)
 
     def _refusal(self, execution: Execution) -> Judgement | None:
         """The judgement if there were too many failures, or no budget is left for another session; else None."""
@@ -332,6 +344,11 @@ class _Executor:
                 why = f"not started, since the runner failed before: {trouble.message}"
                 self._stopped.setdefault(_runner_key(execution), replace(trouble, message=why))
         return session
+
+
+def _held_on(execution: Execution) -> tuple[str, str, str | None]:
+    """The suite, and on what its cases run."""
+    return execution.suite.path, execution.runner.id, execution.arm_name
 
 
 def _budget_key(execution: Execution) -> tuple[str, str]:

@@ -155,14 +155,14 @@ REPLIES = 'echo {PROMPT} >> said.txt; n=$(ls prompt-* 2>/dev/null | wc -l); echo
 REPLIES += 'echo "reply $n" > {OUTPUT_FILE}'
 
 
-def held(root: Path, test: dict[str, Any], **options: Any) -> tuple[Any, Any]:
+def held(root: Path, test: dict[str, Any]) -> tuple[Any, Any]:
     """The result of a conversation with an agent that answers for real, and its stored report."""
     files = {
         "bench/core.json": None,
         "bench/EVAL.yaml": json.dumps({"tests": [test], "workspace": {"isolation": "per_test"}}),
         "targets.yaml": json.dumps({"targets": [{"name": "default", "provider": "cli", "command": REPLIES}]}),
     }
-    (result,) = run_in(repository(root, files), **options).results
+    (result,) = run_in(repository(root, files)).results
     (stored,) = (root / "results").rglob("report.json")
     return result, json.loads(stored.read_text(encoding="utf-8"))
 
