@@ -134,6 +134,10 @@ class SessionWorkspace:
         extract_bundle(home.pack(names), target)
         return tuple(target / name for name in names)
 
+    def remove_from_home(self, name: str) -> None:
+        """Remove a file in the home, if it is there. Raises OSError."""
+        self.folder.files(HOME).remove((name,))
+
     def restore_folders(self) -> None:
         """After the agent: make the session's folders again if the agent removed them, and make them accessible.
 
