@@ -48,10 +48,9 @@ def write_execution_suites(root: Path) -> None:
     with (root / "targets.yaml").open("a", encoding="utf-8") as targets:
         targets.writelines(lines)
     (root / "batch.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in BATCH), encoding="utf-8")
-    for strategy in ("pass_at_k", "mean", "confidence_interval"):
+    for name, strategy in STRATEGIES.items():
         trials = {"count": 3, "strategy": strategy}
-        name = f"trials-{strategy.replace('_', '-')}"
-        written(root, name, trial_rows(name), {"target": "next", "trials": trials})
+        written(root, f"trials-{name}", trial_rows(name), {"target": "next", "trials": trials})
         paid = [one(f"paid-{name}-{words}", words.replace("-", ",")) for words in ("a-a-ab", "ab-a-a", "a-ab-ab")]
         written(root, f"paid-{name}", paid, {"target": "paid", "trials": trials | {"cost_limit_usd": 0.5}})
     for halts in (True, False):
@@ -73,6 +72,7 @@ def one(test_id: str, prompt: str, *words: str, **keys: Any) -> Row:
 
 # --- trials -----------------------------------------------------------------------------------------
 
+STRATEGIES = {"pass": "pass_at_k", "mean": "mean", "interval": "confidence_interval"}
 WORDS = {
     "all": "ab,ab,ab",
     "first": "ab,a,-",
