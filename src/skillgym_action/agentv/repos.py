@@ -28,7 +28,7 @@ _GIT = ("env", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "GIT_CONFIG_NOSYSTEM
 _ALLOWED = f"GIT_ALLOW_PROTOCOL={':'.join(PROTOCOLS)}"
 # Objects are copied: a hard link to one of a repository on this machine could be changed by the agent. No link in the
 # workspace, also at the target itself, leads the clone or a folder that is made for it out of the workspace. The home,
-# and with it the global configuration, is the hook's own.
+# and with it the global configuration, is the hook's own. A log of references would have the path of what is cloned.
 _CLONE = """set -eu
 target=$1 url=$2 ref=$3 back=$4; shift 4
 root=$(pwd -P)
@@ -38,7 +38,7 @@ real=$(cd -P -- "$above" && pwd -P) || real=
 case "$real/" in "$root"/*) ;; *) echo "$target is outside of the workspace" >&2; exit 1;; esac
 mkdir -p -- "$(dirname -- "$target")"
 git config --global --add safe.directory '*'
-git -c core.hooksPath=/dev/null clone --quiet --no-checkout --no-hardlinks -- \
+git -c core.hooksPath=/dev/null -c core.logAllRefUpdates=false clone --quiet --no-checkout --no-hardlinks -- \
   "${SKILLGYM_REPO_BUNDLE:-$url}" "$target"
 cd -P -- "$target"
 git remote set-url origin "$url"

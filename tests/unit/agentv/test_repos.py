@@ -145,7 +145,8 @@ def test_a_local_bare_repository_is_cloned_and_checked_out(tmp_path, keys, text)
 @pytest.mark.parametrize(("keys", "text"), CHECKED_OUT)
 def test_a_repository_of_another_machine_is_cloned_from_what_was_fetched(tmp_path, keys, text):
     url = f"file://{tmp_path}/there/origin.git"
-    command = "cat repo/file.txt > {OUTPUT_FILE}; git -C repo remote get-url origin >> {OUTPUT_FILE}"
+    command = "cat repo/file.txt > {OUTPUT_FILE}; git -C repo remote get-url origin >> {OUTPUT_FILE}; "
+    command += "! grep -r bundle repo/.git/logs >> {OUTPUT_FILE}"
     assert answer(ran(tmp_path, {"repo": url, "path": "./repo"} | keys, command=command), tmp_path) == f"{text}\n{url}"
 
 
