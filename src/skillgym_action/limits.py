@@ -237,6 +237,7 @@ MAX_AGENTV_FILES = 50_000  # that a suite and its tests name; each is looked for
 MAX_AGENTV_ASSERTIONS = 100_000  # of all tests; the suite's own count once per test
 MAX_AGENTV_PARTS = 200_000  # tags, metadata and parts of the input of all tests; the suite's own count once per test
 MAX_AGENTV_WARNINGS = 1_000  # about one suite
+MAX_AGENTV_TRIALS = 1_000  # of each test
 MAX_AGENTV_TARGETS = 100  # that a suite names
 MAX_TARGET_REFERENCES = 5  # in a chain of `use_target`
 MAX_INCLUDE_DEPTH = 3  # of `include` in assertions; AgentV's own limit

@@ -65,6 +65,25 @@ def test_an_agent_works_in_its_workspace_as_somebody_else(checkout):
     assert not IS_ROOT or ran.code == 0, ran.err
 
 
+def test_a_repository_that_one_session_fetched_is_cloned_by_others_and_changed_by_none(checkout):
+    origin = checkout / "origin"
+    repository(origin, {"version.txt": "one\n"}, git=True)
+    found = "find / -name fetched.bundle -writable -not -path '/proc/*' 2>/dev/null"
+    command = f"cat code/version.txt > {{OUTPUT_FILE}}; id -u >> {{OUTPUT_FILE}}; {found} >> {{OUTPUT_FILE}}; true"
+    repos = [{"repo": f"file://{origin}", "path": "./code"}]
+    assertions = [{"type": "regex", "value": "^one\\n[0-9]{2,}\\n?$"}]
+    tests = [{"id": name, "input": "x", "assertions": assertions} for name in "abc"]
+    files = {
+        "bench/core.json": None,
+        "bench/EVAL.yaml": json.dumps({"tests": tests, "workspace": {"repos": repos}}),
+        "targets.yaml": json.dumps({"targets": [{"name": "default", "provider": "cli", "command": command}]}),
+    }
+    ran = run(repository(checkout / "here", files, git=True))
+    if IS_ROOT:
+        assert ran.code == 0, ran.out + ran.err
+        assert len([*(checkout / "here/results").rglob("fetch.stdout.log")]) == 1
+
+
 ONE_AT_A_TIME = "mkdir lock || exit 1; sleep 0.05; rmdir lock; id -u >>users.txt"
 
 

@@ -529,6 +529,69 @@ def test_one_success_of_several_trials_is_enough(tmp_path, trials, status):
     assert statuses(ran(tmp_path / "repo", files, cli(count))) == {"one@default": status}
 
 
+TURNS = """echo x >> {log}; printf %s {{PROMPT}} | cut -d, -f$(wc -l < {log}) > {{OUTPUT_FILE}}"""
+"""Answers with the next of the words of the prompt, each time."""
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words", "status", "score"),
+    [
+        pytest.param("mean", "ab,ab,a", "passed", 2.5 / 3, id="the mean is enough"),
+        pytest.param("mean", "ab,a,a", "failed", 2 / 3, id="the mean is not enough"),
+        pytest.param("confidence_interval", "ab,ab,ab", "passed", 1.0, id="it is certain"),
+        pytest.param("confidence_interval", "ab,ab,a", "failed", 0.1162, id="it is not certain"),
+    ],
+)
+def test_the_score_of_trials_decides(tmp_path, strategy, words, status, score):
+    test = case(input=words, assertions=[{"type": "contains", "value": letter} for letter in "ab"])
+    files = {"e/EVAL.yaml": suite_text(test, execution={"trials": {"count": 3, "strategy": strategy}})}
+    report = ran(tmp_path / "repo", files, cli(TURNS.format(log=tmp_path / "log")))
+    (result,) = report.results
+    assert (str(result.status), result.score) == (status, pytest.approx(score, abs=1e-4))
+    assert len(result.attempts) == 3
+    assert report.decision.exit_code == (status == "failed")
+
+
+def test_after_an_error_a_suite_may_end(tmp_path):
+    command = "case {PROMPT} in broken) exit 3;; esac; echo ok > {OUTPUT_FILE}"
+    tests = (case("a"), case("b", input="broken"), case("c"), case("d"))
+    files = {"e/EVAL.yaml": suite_text(*tests, execution={"fail_on_error": True}), "f/EVAL.yaml": suite_text(case("e"))}
+    report = ran(tmp_path, files, cli(command), jobs=1)
+    assert list(statuses(report).values()) == ["passed", "errored", "skipped", "skipped", "passed"]
+    judgement = report.results[2].judgement
+    assert (judgement.origin, judgement.reason) == (
+        "fail-on-error",
+        "b could not be judged, and fail_on_error of the suite is set",
+    )
+    assert report.decision.exit_code == 3
+
+
+def test_a_target_that_is_not_healthy_runs_nothing(tmp_path):
+    log, check = tmp_path / "log", {"command": "echo it is asleep >&2; test -f awake"}
+    files = {"e/EVAL.yaml": suite_text(case("a"), case("b"))}
+    target = cli(f"echo x >> {log}; {ANSWER}", healthcheck=check)
+    report = ran(tmp_path / "asleep", files, target)
+    assert list(statuses(report).values()) == ["errored", "errored"]
+    first, second = (result.judgement.failure.message for result in report.results)
+    assert first == "the healthcheck failed: it is asleep"
+    assert second == "not started, since the runner failed before: the healthcheck failed: it is asleep"
+    assert not log.exists()
+    assert set(statuses(ran(tmp_path / "awake", files | {"e/awake": "x"}, target)).values()) == {"passed"}
+    assert log.read_text().split() == ["x", "x"]
+
+
+def test_of_the_output_of_a_batch_the_line_of_the_test_counts(tmp_path):
+    lines = [{"id": "a", "text": "ok"}, {"id": "b", "output": [{"role": "assistant", "content": "no"}]}, {"id": "d"}]
+    files = {
+        "e/EVAL.yaml": suite_text(*map(case, "abcd")),
+        "answers.jsonl": "\n".join(map(json.dumps, lines)),
+    }
+    target = cli(f"cp {tmp_path}/repo/answers.jsonl {{OUTPUT_FILE}}", provider_batching=True)
+    report = ran(tmp_path / "repo", files, target)
+    assert list(statuses(report).values()) == ["passed", "failed", "errored", "failed"]
+    assert report.results[2].judgement.failure.message == "the command wrote {OUTPUT_FILE} without a line of the test c"
+
+
 def test_a_suite_stops_when_its_budget_is_spent(tmp_path):
     command = """echo '{"text": "ok", "cost_usd": 0.6}' > {OUTPUT_FILE}"""
     files = {"e/EVAL.yaml": suite_text(case("a"), case("b"), case("c"), execution={"budget_usd": 1})}

@@ -112,6 +112,7 @@ class FakeContext:
     logs: Path | None = None
     ran: list[Invocation] = field(default_factory=list)
     budget: SearchBudget = field(default_factory=SearchBudget)
+    turn_outcomes: tuple[Any, ...] = ()
     _numbers: Iterator[int] = field(default_factory=count)
 
     def search(self, pattern: Any, text: str, *, at_start: bool = False, start: int = 0) -> Any:

@@ -65,6 +65,7 @@ class Purpose:
 ABSENT = "absent"
 NO, OK = "0 quality_failure", "1 ok"
 ERROR = "0 execution_error"
+ANY_TRIAL = "the score of all trials decides, not that one of them passed"
 PURPOSES = {
     Test("beside", "b"): Purpose("D1", NO, OK, "the workspace beside a case is its own", compat=False),
     Test("beside", "c"): Purpose("D5", NO, OK, "a command's files are looked for beside the case"),
@@ -84,6 +85,24 @@ PURPOSES = {
     Test("talk", "noinput"): Purpose("D4", ABSENT, OK, "turns are enough of an input"),
     Test("text", "regex-invalid"): Purpose("-", NO, ERROR, "a mistake of the suite's is not the agent's"),
     Test("text", "regex-unknown-flag"): Purpose("-", NO, ERROR, "a mistake of the suite's is not the agent's"),
+    **{
+        Test(suite, test): Purpose("D12", f"{score} ok", f"{score} quality_failure", ANY_TRIAL)
+        for suite, score, tests in (
+            ("paid-interval", "0", ("paid-interval-a-ab-ab", "paid-interval-ab-a-a")),
+            ("paid-mean", "0.75", ("paid-mean-a-ab-ab", "paid-mean-ab-a-a")),
+            ("trials-interval", "0", ("interval-first-0_5", "interval-first-None", "interval-last-0_5")),
+            ("trials-interval", "0", ("interval-last-None", "interval-never-0_5")),
+            ("trials-interval", "0.1162", ("interval-two-0_5", "interval-two-None")),
+            ("trials-mean", "0.5", ("mean-first-None", "mean-last-None")),
+            ("trials-mean", "0.3333", ("mean-never-0_5",)),
+        )
+        for test in tests
+    },
+    Test("trials-pass", "pass-last-0_5"): Purpose("-", OK, "0.5 ok", "a trial succeeds by the threshold of its test"),
+    **{
+        Test("target-second-choice", test): Purpose("-", theirs, ERROR, "another agent's answer is not this one's")
+        for test, theirs in (("good", OK), ("half", "0.5 quality_failure"), ("quotes", OK))
+    },
 }
 
 

@@ -10,6 +10,7 @@ import shutil
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from compare_executions import write_execution_suites
 from npm_packages import node_modules
 from paths import DATA
 
@@ -41,6 +42,7 @@ def write_tables(root: Path) -> None:
     target = "  - {name: talk-table, provider: replay, fixtures: talk-table.jsonl, source_target: live}\n"
     with (root / "targets.yaml").open("a", encoding="utf-8") as targets:
         targets.write(target)
+    write_execution_suites(root)
     shutil.copytree(DATA / "agentv-payload", root / "payload")
     (root / "payload/node_modules").symlink_to(node_modules(f"zod-{ZOD}", f"zod@{ZOD}"))
 
@@ -169,7 +171,9 @@ def conversation_rows() -> Iterator[tuple[Row, list[Row]]]:
             }
             for number, word in enumerate(("one", "two", "six"), start=1)
         ]
-        yield test, recorded
+        # After a turn that ends the conversation no reply is recorded: nobody may ask for it.
+        asked = pattern.index(0) + 1 if failure == "stop" and 0 in pattern else len(recorded)
+        yield test, recorded[:asked]
 
 
 def row(test_id: str, content: object, *assertions: Row) -> Row:

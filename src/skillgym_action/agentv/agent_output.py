@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.values import stringified
-from skillgym_action.model.session_report import Cost, Message, ToolCall, ToolResult, Transcript, Usage
+from skillgym_action.model.session_report import Cost, Message, ToolCall, ToolResult, Transcript, Trouble, Usage
 from skillgym_action.transcripts.lenient_json import LenientJson, json_object, shortened
 
 if TYPE_CHECKING:
@@ -22,6 +22,21 @@ def transcript_of_text(text: str) -> Transcript:
     """The transcript of a program's output: a JSON object with messages or a text, else the answer itself."""
     output = json_object(text)
     return (transcript_of_object(output) if output else None) or transcript_of_answer(text)
+
+
+def transcript_of_batch(text: str, test_id: str) -> Transcript:
+    """The transcript of the line with the test's id, where each line is a JSON object with an ``id``.
+
+    A line without messages and text is an empty answer. Any other output is that of this test alone.
+    """
+    lines = [json_object(line) for line in text.splitlines() if line.strip()]
+    if not lines or any(line is None or line.text("id") is None for line in lines):
+        return transcript_of_text(text)
+    found = next((line for line in lines if line and line.text("id") == test_id), None)
+    if found is None:
+        message = f"the command wrote {{OUTPUT_FILE}} without a line of the test {test_id}"
+        return Transcript(trouble=Trouble(kind="collection", message=message))
+    return transcript_of_object(found) or transcript_of_answer("")
 
 
 def transcript_of_object(output: LenientJson) -> Transcript | None:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.case_sources import Tests, WrittenTest
     from skillgym_action.agentv.messages import AgentPrompt, Message
     from skillgym_action.agentv.suite_files import SuiteFiles
+    from skillgym_action.agentv.trials import Trials
     from skillgym_action.agentv.variables import SizeBudget
     from skillgym_action.agentv.workspaces import WorkspaceSettings
     from skillgym_action.documents.suite_values import SuiteValue
@@ -85,7 +86,7 @@ class SharedSettings:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
     threshold: float = DEFAULT_THRESHOLD
-    retries: int = 0
+    trials: Trials | None = None
 
     @property
     def workspace(self) -> WorkspaceSpec | None:
@@ -202,7 +203,9 @@ def _case(
     assertions = _assertions(value, test, shared, task, skips=skips)
     if conversation:
         asked = Asked(conversation=conversation, whole=assertions, threshold=threshold)
-        assertions = (_conversation_assertion(value, test, shared, task, asked),)
+        grader = _conversation_grader(value, test, shared, task, asked)
+        conversation, word = replace(conversation, judge=grader), "conversation"
+        assertions = (ScoredAssertion(name=word, type=word, grader=grader, location=value.location),)
     case = BenchmarkCase(
         id=case_id,
         prompt=prompt.text,
@@ -216,7 +219,7 @@ def _case(
         files=prompt.files,
         metadata=task.metadata,
         workspace=settings.spec(compat=shared.files.compat) if settings else None,
-        retries=shared.retries,
+        **(shared.trials.settings() if shared.trials else {}),
         depends_on=value.texts("depends_on"),
         on_dependency_failure=_on_dependency_failure(value),
     )
@@ -327,10 +330,10 @@ def _assertions(
     return tuple(assertions) or assertions_of([], entry_context(own or value, test, shared, task))
 
 
-def _conversation_assertion(
+def _conversation_grader(
     value: SuiteValue, test: WrittenTest, shared: SharedSettings, task: Task, asked: Asked
-) -> Assertion:
-    """One assertion with those of all turns, and of the whole conversation. Raises SuiteError."""
+) -> ConversationGrader:
+    """One grader with the assertions of all turns, and of the whole conversation. Raises SuiteError."""
     turns: list[tuple[Assertion, ...]] = []
     for number, turn in enumerate(turns_of(value), start=1):
         told = ({"role": "user", "content": text} for text in asked.conversation.turns[:number])
@@ -345,7 +348,7 @@ def _conversation_assertion(
         entries = turn_entries(own.value) if own else []
         at = entry_context(own or turn, test, shared, seen)
         turns.append(assertions_of(entries, at) if entries or expected else ())
-    grader = ConversationGrader(
+    return ConversationGrader(
         conversation=asked.conversation,
         turns=tuple(turns),
         whole=asked.whole,
@@ -353,7 +356,6 @@ def _conversation_assertion(
         threshold=asked.threshold,
         stops=stops_on_failure(value),
     )
-    return ScoredAssertion(name="conversation", type="conversation", grader=grader, location=value.location)
 
 
 def entry_context(entries: SuiteValue, test: WrittenTest | None, shared: SharedSettings, task: Task) -> EntryContext:

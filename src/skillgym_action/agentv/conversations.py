@@ -135,30 +135,30 @@ class ConversationGrader:
 
     def grade(self, context: AssertionContext) -> Grade:
         """The aggregated score; not gradable if that is so for one of the assertions."""
-        exchanges = (context.report and context.report.exchanges) or ()
-        if context.report is None or len(exchanges) != len(self.turns):
-            return not_gradable(f"{len(exchanges)} of {len(self.turns)} turns were played")
+        exchanges = _exchanges(context)
         replies = [report.final_output for report in exchanges]
         scores: list[float] = []
         checks: list[CheckResult] = []
         judged: list[Outcome] = []
         stopped, counted = False, 0
-        for index, (assertions, report) in enumerate(zip(self.turns, exchanges, strict=True)):
+        for index in range(len(self.turns)):
             name = f"turn {index + 1}"
             if stopped:
+                how = "counted" if index < len(exchanges) else "played"
                 scores.append(0.0)
-                checks.append(CheckResult(f"{name}: not counted, since an earlier turn failed", passed=False))
+                checks.append(CheckResult(f"{name}: not {how}, since an earlier turn failed", passed=False))
                 continue
-            shown = self.conversation.shown(replies[: index + 1], index + 1)
-            outcomes = _judged(assertions, TurnContext(whole=context, report=report, messages=_messages(shown)))
+            if index >= len(exchanges):
+                return not_gradable(f"{len(exchanges)} of {len(self.turns)} turns were played")
+            done = context.turn_outcomes[index : index + 1]
+            outcomes = done[0] if done else self._judged_turn(context, index)
             if (undecided := _undecided(outcomes, name)) is not None:
                 return undecided
             judged += outcomes
             scores.append(self._score(outcomes))
             checks += _checks(name, outcomes, scores[-1])
-            counted = index + 1
-            stopped = self.stops and not reaches_threshold(scores[-1], self.threshold)
-        if self.whole:
+            counted, stopped = index + 1, not self.goes_on(outcomes)
+        if self.whole and context.report:
             history = self.conversation.history(replies[:counted], counted)
             transcript = "\n\n".join(f"{role}: {text}" for role, text in history)
             seen = TurnContext(whole=context, report=_read(context.report, transcript), messages=_messages(history))
@@ -171,6 +171,20 @@ class ConversationGrader:
         grade = grade_of(*checks, score=self._aggregated(scores))
         return replace(grade, judge=united_judges(outcome.judge for outcome in judged))
 
+    def judge_turn(self, context: AssertionContext) -> tuple[Outcome, ...]:
+        """The outcomes of the last turn so far. Turns see the workspace as they left it: the next one comes later."""
+        return self._judged_turn(context, len(_exchanges(context)) - 1)
+
+    def goes_on(self, outcomes: tuple[Outcome, ...]) -> bool:
+        """Whether the turn after one with these outcomes counts."""
+        return not self.stops or reaches_threshold(self._score(outcomes), self.threshold)
+
+    def _judged_turn(self, context: AssertionContext, index: int) -> tuple[Outcome, ...]:
+        exchanges = _exchanges(context)
+        replies = [report.final_output for report in exchanges[: index + 1]]
+        messages = _messages(self.conversation.shown(replies, index + 1))
+        return _judged(self.turns[index], TurnContext(whole=context, report=exchanges[index], messages=messages))
+
     def _score(self, outcomes: tuple[Outcome, ...]) -> float:
         return case_score(outcomes, self.threshold) if outcomes else 1.0
 
@@ -178,6 +192,10 @@ class ConversationGrader:
         if self.aggregation == "mean":
             return sum(scores) / len(scores)
         return min(scores) if self.aggregation == "min" else max(scores)
+
+
+def _exchanges(context: AssertionContext) -> tuple[SessionReport, ...]:
+    return (context.report and context.report.exchanges) or ()
 
 
 def _judged(assertions: Sequence[Assertion], context: AssertionContext) -> tuple[Outcome, ...]:

@@ -63,6 +63,14 @@ ASSERTIONS: Mapping[str, Shape] = {
 }
 """Types whose keys are known. Those of a program, and of a type of the suite's own, are its configuration."""
 
+NOT_OF_THE_JUDGE = {
+    "target": ("the judge is that of the configuration, for all questions", "set run.judge"),
+    "temperature": ("the judge is asked with the default of its model", "use votes: 3 for more than one answer"),
+    "max_steps": ("the judge answers at once, without tools", "a code-grader can look at the workspace"),
+    "preprocessors": ("the judge reads files as they are", "convert them with a hook before_each"),
+}
+"""Keys of questions to the judge that have no effect: why, and what to do."""
+
 EXECUTION_OF_TEST = Shape(_keys("targets threshold skip_defaults assertions assert evaluators"))
 TRIALS = Shape(_keys("count strategy cost_limit_usd costLimitUsd"))
 _HOOK = Shape(_keys("command script timeout_ms cwd reset"))
@@ -91,8 +99,17 @@ def unknown_in_assertions(entries: SuiteValue | None) -> Iterator[Problem]:
         type_ = entry.value.get("type") if isinstance(entry.value, dict) else None
         if isinstance(type_, str) and (shape := ASSERTIONS.get(type_.replace("_", "-"))):
             yield from unknown_in(entry, shape)
+            if "prompt" in shape.keys:
+                yield from _without_effect(entry)
             for key in _MEMBERS if type_ == "composite" else ():
                 yield from unknown_in_assertions(entry.get(key))
+
+
+def _without_effect(entry: SuiteValue) -> Iterator[Problem]:
+    """Warnings about keys of a question to the judge that AgentV reads, and that do nothing here."""
+    for key, (message, remedy) in NOT_OF_THE_JUDGE.items():
+        if value := entry.get(key, _camel(key)):
+            yield value.problem(f"{key} has no effect: {message}", remedy)
 
 
 def each_once(problems: Iterable[Problem], most: int) -> list[Problem]:

@@ -29,6 +29,7 @@ _CAUSES = {
     "snapshot": ("evaluator", "evaluator_error"),
     "budget": ("setup", "budget_exceeded"),
     "dependency": ("setup", "dependency_failed"),
+    "fail-on-error": ("setup", "error_threshold_exceeded"),
 }
 """AgentV's ``failure_stage`` and ``failure_reason_code`` of an origin; the default is the agent's."""
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from skillgym_action.documents.user_files import kind_of, resolved
 from skillgym_action.limits import MAX_WORKSPACE_REPOS, REPO_CLONE_SECONDS
-from skillgym_action.model.hooks import Hook
+from skillgym_action.model.hooks import Hook, RepositoryFetch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ _GIT = ("env", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "GIT_CONFIG_NOSYSTEM
 _ALLOWED = f"GIT_ALLOW_PROTOCOL={':'.join(PROTOCOLS)}"
 # Objects are copied: a hard link to one of a repository on this machine could be changed by the agent. No link in the
 # workspace, also at the target itself, leads the clone or a folder that is made for it out of the workspace. The home,
-# and with it the global configuration, is the hook's own.
+# and with it the global configuration, is the hook's own. A log of references would have the path of what is cloned.
 _CLONE = """set -eu
 target=$1 url=$2 ref=$3 back=$4; shift 4
 root=$(pwd -P)
@@ -38,8 +38,10 @@ real=$(cd -P -- "$above" && pwd -P) || real=
 case "$real/" in "$root"/*) ;; *) echo "$target is outside of the workspace" >&2; exit 1;; esac
 mkdir -p -- "$(dirname -- "$target")"
 git config --global --add safe.directory '*'
-git -c core.hooksPath=/dev/null clone --quiet --no-checkout --no-hardlinks -- "$url" "$target"
+git -c core.hooksPath=/dev/null -c core.logAllRefUpdates=false clone --quiet --no-checkout --no-hardlinks -- \
+  "${SKILLGYM_REPO_BUNDLE:-$url}" "$target"
 cd -P -- "$target"
+git remote set-url origin "$url"
 if [ $# -gt 0 ]; then git sparse-checkout init --cone; git sparse-checkout set "$@"; fi
 sha=$(git rev-parse --quiet --verify "$ref^{commit}" || git rev-parse --quiet --verify "origin/$ref^{commit}") ||
   { echo "$url has no commit $ref" >&2; exit 1; }
@@ -47,6 +49,13 @@ if [ "$back" != 0 ]; then
   sha=$(git rev-parse --quiet --verify "$sha~$back") || { echo "$ref has no $back ancestors" >&2; exit 1; }
 fi
 git -c core.hooksPath=/dev/null checkout --quiet --detach "$sha"
+"""
+_FETCH = """set -eu
+fetched=$(mktemp -d)
+git config --global --add safe.directory '*'
+git -c core.hooksPath=/dev/null clone --quiet --bare -- "$1" "$fetched/git"
+git -C "$fetched/git" bundle create --quiet "$SKILLGYM_REPO_BUNDLE" --all
+rm -rf -- "$fetched"
 """
 _SHORT = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
@@ -77,10 +86,12 @@ def _hook(repo: SuiteValue, folder: Path) -> Hook:
             raise member.error(f"{old} was removed from AgentV", f"write {new}")
     if (source := repo.get("repo")) is None:
         raise repo.error("the repository has no repo", "repo: https://github.com/org/name, or a path")
-    words = (*_GIT, _ALLOWED, "sh", "-c", _CLONE, "clone")
+    git = (*_GIT, _ALLOWED, "sh", "-c")
     sparse = tuple(_sparse(item) for item in sparse.items()) if (sparse := repo.get("sparse")) else ()
-    argv = (*words, _target(repo), clone_source(source, folder), _ref(repo), _ancestor(repo), *sparse)
-    return Hook(argv=argv, timeout=REPO_CLONE_SECONDS)
+    url = clone_source(source, folder)
+    fetch = None if url.startswith("/") else RepositoryFetch(url=url, argv=(*git, _FETCH, "fetch", url))
+    argv = (*git, _CLONE, "clone", _target(repo), url, _ref(repo), _ancestor(repo), *sparse)
+    return Hook(argv=argv, timeout=REPO_CLONE_SECONDS, fetch=fetch)
 
 
 def clone_source(value: SuiteValue, folder: Path) -> str:

@@ -103,6 +103,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         budget=_budget(execution),
         hidden=(*hidden, *arms.hidden),
         arms=arms.arms,
+        stops_on_error=_stops_on_error(execution),
     )
 
 
@@ -199,6 +200,7 @@ def _shared(top: SuiteValue, files: SuiteFiles) -> SharedSettings:
     from skillgym_action.agentv.assertions import assertions_of
     from skillgym_action.agentv.cases import DEFAULT_THRESHOLD, SharedSettings, entry_context
     from skillgym_action.agentv.grader_context import Task
+    from skillgym_action.agentv.trials import trials_of
     from skillgym_action.agentv.workspaces import workspace_settings
 
     execution = top.get("execution")
@@ -218,7 +220,7 @@ def _shared(top: SuiteValue, files: SuiteFiles) -> SharedSettings:
         tags=top.texts("tags"),
         metadata=metadata,
         threshold=DEFAULT_THRESHOLD if threshold is None else float(threshold),
-        retries=_retries(execution),
+        trials=trials_of(execution),
     )
     if assertions and assertions.value != []:
         # Problems of the suite's own assertions are reported once, not for each test.
@@ -232,12 +234,9 @@ def _budget(execution: SuiteValue | None) -> float | None:
     return float(budget) if budget else None
 
 
-def _retries(execution: SuiteValue | None) -> int:
-    """Retries of every test: with ``pass_at_k``, one trial that passes is enough."""
-    trials = execution.get("trials") if execution else None
-    if trials is None or trials.text("strategy") not in {None, "pass_at_k"}:
-        return 0
-    return max(0, int(trials.number("count", most=1000, whole=True) or 1) - 1)
+def _stops_on_error(execution: SuiteValue | None) -> bool:
+    """``fail_on_error``: after the first test that could not be judged, no other one begins on the same target."""
+    return execution is not None and (execution.flag("fail_on_error") or execution.flag("failOnError"))
 
 
 # --- warnings ---------------------------------------------------------------------------------------
@@ -262,6 +261,11 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
         yield top.problem(
             "preprocessors are not supported: graders see files as they are", "convert them with a hook before_each"
         )
+    if (value := top.get("evaluator")) and value.value not in ("llm-grader", "llm_grader"):
+        yield value.problem(
+            "evaluator has no effect: without assertions, the judge goes by criteria and expected_output",
+            "write assertions",
+        )
     execution = top.get("execution")
     if execution is None:
         return
@@ -269,10 +273,8 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
     yield from unknown_in(execution.get("trials"), TRIALS)
     if value := execution.get("workers"):
         yield value.problem("workers is ignored: a suite does not set the number of parallel sessions", "use --jobs")
-    if (value := execution.get("fail_on_error", "failOnError")) and value.value:
-        yield value.problem("fail_on_error is not supported: all tests are run", "use --maxfail 1")
-    if (trials := execution.get("trials")) and trials.text("strategy") not in {None, "pass_at_k"}:
-        yield trials.problem("only the strategy pass_at_k is supported: each test is run once", "use --repeat")
+    if (trials := execution.get("trials")) and trials.get("count") is None:
+        yield trials.problem("trials has no count: each test is run once", "count: 3")
 
 
 def _hooks_without_workspace(top: SuiteValue, runners: tuple[Runner, ...]) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from skillgym_action.agentv.suite_files import SuiteFiles
@@ -180,6 +181,7 @@ def _runners(
             agent = _agent(provider, definition, files, suite)
             if definition:
                 warnings.extend(definition.unknown_keys(COMMON_KEYS | STAND_IN_KEYS.get(agent.type, AGENT_KEYS)))
+                warnings.extend(_without_effect(definition, agent.type))
             runner = Runner(id=target.name, path_key=path_key(target.name), agent=agent, hooks=target.hooks)
         except SuiteError as error:
             agent = AgentConfig(type=target.use_target or target.name)
@@ -187,6 +189,24 @@ def _runners(
             runner = Runner(id=target.name, path_key=path_key(target.name), agent=agent, problem=problem)
         runners.append(runner)
     return tuple(runners), tuple(warnings)
+
+
+def _without_effect(target: SuiteValue, agent: str) -> Iterator[Problem]:
+    """Warnings about keys of a target that AgentV reads, and that do something else here, or nothing."""
+    if (fallback := target.get("fallback_targets")) and fallback.value:
+        names = fallback.value if isinstance(fallback.value, list) else [fallback.value]
+        yield fallback.problem(
+            "fallback_targets has no effect: what another agent did would count as this one's",
+            f"let the suite run on both: --runner {target.text('name')} --runner {names[0]}",
+        )
+    if target.flag("provider_batching"):
+        stands_in = agent == "agentv-cli"
+        does = "the command is run for each test, and the line with the test's id counts"
+        message = f"there are no batches: {does if stands_in else 'sessions run one by one'}"
+        yield target.member("provider_batching").problem(message, "leave it out")
+    check = target.get("healthcheck") if agent == "agentv-cli" else None
+    if check and (url := check.get("url")):
+        yield url.problem("the URL is not requested before sessions", f"write command: curl --fail {url.value}")
 
 
 def _resolved(target: NamedTarget, targets: Targets, files: SuiteFiles) -> tuple[str, SuiteValue | None]:
@@ -231,8 +251,6 @@ def _agent(provider: str, definition: SuiteValue | None, files: SuiteFiles, suit
         type_ = "agentv-cli"
     if type_ is None:
         raise target.error(f"the provider {provider} is not supported yet", did_you_mean(provider, AGENT_TYPES))
-    if target.flag("provider_batching"):
-        raise target.error("provider_batching is not supported", "leave it out: the command is then run for each test")
     target = _with_environment(target, files)
     seconds = target.number("timeout_seconds")
     cwd = target.get("cwd")
@@ -280,10 +298,36 @@ def _cli(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object]
     command = target.text("command")
     if command is None:
         raise target.error("a cli target needs a command", "command: ./agent.sh {PROMPT_FILE} > {OUTPUT_FILE}")
+    _check_placeholders(command, target.member("command"))
+    settings = {"files_format": target.text("files_format") or "{path}"}
+    if target.flag("provider_batching"):
+        settings["batch"] = "true"
+    if check := _healthcheck(target, files):
+        settings["healthcheck"] = check
+    return {"command": (command,), "settings": settings}
+
+
+def _healthcheck(target: SuiteValue, files: SuiteFiles) -> str | None:
+    """The line for the shell that tells whether the agent works; None: there is none. Raises SuiteError."""
+    check = target.get("healthcheck")
+    if check is None:
+        return None
+    check.mapping()
+    command = check.text("command")
+    if command is None:
+        if check.get("url") is None:
+            raise check.error("the healthcheck has no command", "command: my-agent --version")
+        return None
+    _check_placeholders(command, check.member("command"))
+    cwd = check.get("cwd") or target.get("cwd")
+    folder = files.directory(cwd, files.folder) if cwd else files.folder
+    return f"cd {shlex.quote(str(folder))} && {{ {command}\n}}"
+
+
+def _check_placeholders(command: str, value: SuiteValue) -> None:
     for name in _PLACEHOLDER.findall(command):
         if name not in PLACEHOLDERS:
-            raise target.member("command").error(f"{{{name}}} is not a placeholder", did_you_mean(name, PLACEHOLDERS))
-    return {"command": (command,), "settings": {"files_format": target.text("files_format") or "{path}"}}
+            raise value.error(f"{{{name}}} is not a placeholder", did_you_mean(name, PLACEHOLDERS))
 
 
 def _mock(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object]:  # noqa: ARG001

@@ -50,6 +50,10 @@ class TurnContext:
     def file_changes(self) -> str | None:
         return self.whole.file_changes()
 
+    @property
+    def turn_outcomes(self) -> tuple[tuple[Outcome, ...], ...]:
+        return self.whole.turn_outcomes
+
     def ask_judge(self, question: Question[T], votes: int | None = None) -> Poll[T] | None:
         return self.whole.ask_judge(question, votes)
 

@@ -160,6 +160,11 @@ class AssertionContext(Classifier, Protocol):
         """The agent's changes of the workspace, as a unified diff; None if its earlier state was not recorded."""
         ...
 
+    @property
+    def turn_outcomes(self) -> tuple[tuple[Outcome, ...], ...]:
+        """Of a conversation: the outcomes of the turns that were judged as soon as they had ended, in order."""
+        ...
+
     def ask_judge(self, question: Question[T], votes: int | None = None) -> Poll[T] | None:
         """The judge's answers: ``votes`` of them, by default as many as configured; None: no judge is configured."""
         ...
@@ -174,6 +179,18 @@ class AssertionContext(Classifier, Protocol):
 
     def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
         """What a grading function of the suite program says about an answer."""
+        ...
+
+
+class TurnJudge(Protocol):
+    """Judges the turns of a conversation while it goes on: each sees the workspace as that turn has left it."""
+
+    def judge_turn(self, context: AssertionContext) -> tuple[Outcome, ...]:
+        """The outcomes of the last turn in the report of ``context``."""
+        ...
+
+    def goes_on(self, outcomes: tuple[Outcome, ...]) -> bool:
+        """Whether there is a next turn after one with these outcomes."""
         ...
 
 

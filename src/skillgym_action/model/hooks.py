@@ -10,8 +10,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RepositoryFetch:
+    """A command that fetches the repository at ``url`` and writes it, as a git bundle, to the file in ``REPO_BUNDLE``.
+
+    The hook that clones it gets the path of the bundle in the same variable, if there is one.
+    """
+
+    url: str
+    argv: tuple[str, ...]
+
+
+REPO_BUNDLE = "SKILLGYM_REPO_BUNDLE"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Hook:
     """A command. ``timeout`` is in seconds; ``cwd`` None: the workspace.
+
+    ``fetch``: of a command that clones a git repository of another machine, how it is fetched, once in a run.
 
     In ``argv`` these placeholders are replaced by the values of the session: ``{{workspace_path}}``, ``{{test_id}}``,
     ``{{eval_run_id}}``, ``{{case_input}}`` and ``{{case_metadata}}``.
@@ -20,6 +36,7 @@ class Hook:
     argv: tuple[str, ...]
     timeout: float
     cwd: Path | None = None
+    fetch: RepositoryFetch | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from skillgym_action.model.result import Outcome
 
 SCORE_DIGITS = 4
+_T_97_5 = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086),
+    *(2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045),
+)
+"""The 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom, with the digits that AgentV has."""
+_NORMAL_97_5 = 1.96
 _NOISE = 1e-9  # rounding errors of sums are smaller; they must not decide
 
 
@@ -55,6 +63,15 @@ def reason_for_low_score(outcomes: tuple[Outcome, ...], threshold: float) -> tup
     blamed = next((outcome for outcome in judged if outcome.passed is False), None)
     blamed = blamed or min(judged, key=lambda outcome: _score(outcome, 0.0), default=None)
     return (f"{blamed.assertion}: {blamed.explanation}" if blamed else "no assertion was evaluated"), blamed
+
+
+def interval_start(scores: Sequence[float]) -> float:
+    """Where the 95 % interval of the mean of two scores or more begins, by Student's t distribution; at least 0."""
+    count = len(scores)
+    mean = sum(scores) / count
+    variance = sum((score - mean) ** 2 for score in scores) / (count - 1)
+    quantile = _T_97_5[count - 2] if count - 2 < len(_T_97_5) else _NORMAL_97_5
+    return max(0.0, mean - quantile * math.sqrt(variance) / math.sqrt(count))
 
 
 def format_score(score: float) -> str:

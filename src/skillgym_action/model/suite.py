@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.arm import Arm
-    from skillgym_action.model.assertion import Assertion
+    from skillgym_action.model.assertion import Assertion, TurnJudge
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.resource_limits import ResourceLimits
@@ -75,6 +75,19 @@ class TriggerRule:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TrialRule:
+    """How several sessions of a case become one score, as AgentV's ``trials`` do.
+
+    ``strategy`` ``pass_at_k``: the best score of its retries; ``mean``: the mean score of its repetitions;
+    ``confidence_interval``: where the 95 % interval of that mean begins. ``cost_limit``: US dollars of its agent after
+    which no other session begins; what is not known counts as 0. None: unlimited.
+    """
+
+    strategy: Literal["pass_at_k", "mean", "confidence_interval"] = "pass_at_k"
+    cost_limit: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class InputFile:
     """A file, or a folder with everything in it, that is copied into workspaces.
 
@@ -120,12 +133,13 @@ class CaseConversation:
     """What is said to the agent, one turn after the other, each after its reply.
 
     ``opening``: role and text of the messages before the first turn. ``window``: how many of the last turns the agent
-    is told again; None: all of them.
+    is told again; None: all of them. ``judge``: judges each turn before the next one; None: all are played first.
     """
 
     turns: tuple[str, ...]
     opening: tuple[tuple[str, str], ...] = ()
     window: int | None = None
+    judge: TurnJudge | None = None
 
     def history(self, replies: Sequence[str], turns: int) -> tuple[tuple[str, str], ...]:
         """Role and text of all messages of so many turns; the last one may have no reply yet."""
@@ -157,8 +171,8 @@ class BenchmarkCase:
     outcomes need the judge; advisory ones are not counted. ``only_questions``: whether nothing can be judged without
     it. ``max_steps``: model rounds per session. ``trigger``: its only assertion is about skills that are loaded; its
     sessions end once that is known. ``repetitions``: unless the user says how many. ``averaged``: the mean score of its
-    repetitions has to reach the threshold, not that of each. ``agent``: what it asks of its agent. ``conversation``:
-    its turns; ``prompt`` is that of the first one.
+    repetitions has to reach the threshold, not that of each. ``trials``: what else holds for retries and repetitions.
+    ``agent``: what it asks of its agent. ``conversation``: its turns; ``prompt`` is that of the first one.
     """
 
     id: str
@@ -186,6 +200,7 @@ class BenchmarkCase:
     trigger: TriggerRule | None = None
     repetitions: int | None = None
     averaged: bool = False
+    trials: TrialRule | None = None
     agent: CaseAgentSettings | None = None
     conversation: CaseConversation | None = None
 
@@ -218,7 +233,8 @@ class BenchmarkSuite:
     those that it runs on only if they are named. ``budget``: US dollars that all sessions on one runner may cost.
     ``hidden``: paths that, like the suite file, agents must not see.
     ``digest``: SHA-256 over ``file`` and the hidden paths. ``template_digest``: over the files of the workspace
-    templates; None without one, or if it is unknown. ``changed``: set when stored results were compared with the suites
+    templates; None without one, or if it is unknown. ``stops_on_error``: once one of its cases could not be judged, no
+    other one begins on the same runner. ``changed``: set when stored results were compared with the suites
     of a base commit. ``arms``: the variants that its sessions are run in; (): there is only one way.
     """
 
@@ -234,6 +250,7 @@ class BenchmarkSuite:
     runners: tuple[Runner, ...] = ()
     other_runners: tuple[Runner, ...] = ()
     budget: float | None = None
+    stops_on_error: bool = False
     hidden: tuple[str, ...] = ()
     digest: str | None = None
     template_digest: str | None = None

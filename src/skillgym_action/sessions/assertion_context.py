@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.judge.client import Judge
     from skillgym_action.judge.model_proxy import ModelCall
-    from skillgym_action.model.assertion import ModelAccess
+    from skillgym_action.model.assertion import ModelAccess, TurnJudge
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.judge_question import Answer, Poll, Question, T
     from skillgym_action.model.result import FunctionReply, Judgement, Outcome
@@ -118,6 +118,20 @@ class SessionAssertionContext(SuiteClassifier):
         self.cost_usd: float | None = 0.0
         self.findings: list[Finding] = []
         self._search_budget = SearchBudget()
+        self.turn_outcomes: tuple[tuple[Outcome, ...], ...] = ()
+
+    def judge_turn(self, conversation_judge: TurnJudge, report: SessionReport) -> bool:
+        """Judge the last turn of a conversation, ``report`` being that of all turns so far; whether it goes on.
+
+        Raises OSError if the workspace cannot be read.
+        """
+        self.report, self._has_diff = report, False
+        self._workspace.forget_changes()
+        outcomes = conversation_judge.judge_turn(self)
+        self.turn_outcomes += (outcomes,)
+        self._has_diff = False
+        self._workspace.forget_changes()
+        return conversation_judge.goes_on(outcomes)
 
     def search(
         self, pattern: regex.Pattern[str], text: str, *, at_start: bool = False, start: int = 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import HOOK_TAIL_BYTES
+from skillgym_action.model.hooks import REPO_BUNDLE
 from skillgym_action.model.result import Judgement
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.arm import Arm
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.hooks import Hook, Hooks
+    from skillgym_action.model.hooks import Hook, Hooks, RepositoryFetch
     from skillgym_action.model.session import Capture
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import SessionWorkspace
@@ -253,7 +254,24 @@ class _SessionCommands:
             )
             self._run_required(invocation, "bootstrap", workspace)
         for hook in self.hooks.before_all:
-            self._run_required(self._invocation(hook, workspace, "__before_all__"), "before_all", workspace)
+            bundle = self._fetched(hook, hook.fetch, workspace) if hook.fetch else None
+            invocation = self._invocation(hook, workspace, "__before_all__")
+            fetched = {REPO_BUNDLE: str(bundle)} if bundle else {}
+            self._run_required(replace(invocation, env={**invocation.env, **fetched}), "before_all", workspace)
+
+    def _fetched(self, hook: Hook, fetch: RepositoryFetch, workspace: SessionWorkspace) -> Path | None:
+        """The bundle of a repository; None if it cannot be fetched so: then the hook itself fetches it."""
+
+        def fetched(target: Path) -> Path | None:
+            path = workspace.home / "fetched.bundle"
+            invocation = self._invocation(replace(hook, argv=fetch.argv), workspace, "__before_all__")
+            failure = self._run(replace(invocation, env={**invocation.env, REPO_BUNDLE: str(path)}), "fetch")
+            found = () if failure else workspace.collect((path.name,), target)
+            workspace.remove_from_home(path.name)
+            return found[0] if found else None
+
+        with self.services.processes.work_slots.released():
+            return self.services.workspaces.fetched.bundle(fetch.url, fetched)
 
     def run_before_each(self, workspace: SessionWorkspace) -> None:
         """Run the ``before_each`` hooks."""

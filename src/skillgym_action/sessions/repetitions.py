@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.result import TriggerCounts, unique_findings
-from skillgym_action.model.scores import format_score, reaches_threshold
+from skillgym_action.model.result import Failure, Judgement, TriggerCounts, unique_findings
+from skillgym_action.model.scores import format_score, interval_start, reaches_threshold
 from skillgym_action.model.session_report import Cost, Usage
-from skillgym_action.model.verdicts import GREEN, JUDGED, TROUBLES, Status
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, GREEN, JUDGED, TROUBLES, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.result import Judgement, Result, SessionResult
-    from skillgym_action.model.suite import TriggerRule
+    from skillgym_action.model.result import Result, SessionResult
+    from skillgym_action.model.suite import BenchmarkCase, TriggerRule
     from skillgym_action.settings.options import ExecuteOptions
 
 REPRESENTATIVE = (Status.FAILED, Status.UNEXPECTED_PASSED)
@@ -41,6 +41,7 @@ def next_session(
     if may_retry(execution, sessions, options):
         return last.attempt.repetition, last.attempt.session + 1
     is_stopped = last.trouble is not None and TROUBLES[last.trouble.kind].stops_runner
+    is_stopped = is_stopped or _cost_enough(execution, sessions)
     stops_early = options.stop_early or execution.case.trigger is not None
     is_decided = stops_early and decided(execution, sessions, options) is not None
     if is_stopped or is_decided or last.attempt.repetition >= planned_repetitions(execution, options):
@@ -63,6 +64,8 @@ def may_retry(execution: Execution, sessions: Sequence[SessionResult], options: 
     same = [session for session in sessions if session.attempt.repetition == last.attempt.repetition]
     if last.trouble is None and execution.case.trigger:
         return False  # its repetitions are a sample
+    if last.trouble is None and _cost_enough(execution, sessions):
+        return False
     if last.trouble is None:
         retries = 0 if last.judgement.status is Status.ERRORED else max(options.retry, execution.case.retries)
         tries = sum(session.trouble is None for session in same)
@@ -70,6 +73,12 @@ def may_retry(execution: Execution, sessions: Sequence[SessionResult], options: 
         retries = 0 if execution.runner.agent.type == "replay" else TROUBLES[last.trouble.kind].retries
         tries = count_troubled(sessions)
     return tries <= retries
+
+
+def _cost_enough(execution: Execution, sessions: Iterable[SessionResult]) -> bool:
+    """Whether the trials of the case have cost as much as they may."""
+    limit = execution.case.trials.cost_limit if execution.case.trials else None
+    return limit is not None and sum(session.agent_cost.usd or 0.0 for session in sessions) >= limit
 
 
 def count_troubled(sessions: Sequence[SessionResult]) -> int:
@@ -81,18 +90,22 @@ def count_troubled(sessions: Sequence[SessionResult]) -> int:
     )
 
 
-def decided(execution: Execution, sessions: Iterable[SessionResult], options: ExecuteOptions) -> Judgement | None:
+def decided(execution: Execution, sessions: Sequence[SessionResult], options: ExecuteOptions) -> Judgement | None:
     """The judgement on an execution, once no further repetition can change its status; else None.
 
     As many repetitions have to be green as ``options.require`` says. The status of a repetition is that of its last
     session. Green: the judgement of the last green one. Else it is failed: that of the first one that failed.
     """
-    ends = _ends(sessions)
-    if rule := execution.case.trigger:
-        return _decided_trigger(rule, ends, max(planned_repetitions(execution, options), len(ends)))
+    ends = _ends(sessions, execution.case)
     planned = max(planned_repetitions(execution, options), len(ends))
+    if rule := execution.case.trigger:
+        return _decided_trigger(rule, ends, planned)
+    planned = len(ends) if _cost_enough(execution, sessions) else planned
     if execution.case.averaged and execution.case.threshold is not None:
-        return _decided_by_mean([end.judgement for end in ends], planned, execution.case.threshold)
+        judgements = [end.judgement for end in ends]
+        if execution.case.trials and execution.case.trials.strategy == "confidence_interval":
+            return _decided_by_interval(execution.case, judgements, planned, execution.case.threshold)
+        return _decided_by_mean(judgements, planned, execution.case.threshold)
     needed = {"all": planned, "any": 1}.get(str(options.require)) or min(int(options.require), planned)
     green = [end.judgement for end in ends if end.judgement.status in GREEN]
     if len(green) >= needed:
@@ -113,20 +126,54 @@ def _decided_by_mean(ends: list[Judgement], planned: int, threshold: float) -> J
     reached = sum(end.score or 0.0 for end in judged)
     least, most = reached / planned, (reached + planned - len(judged)) / planned
     if reaches_threshold(least, threshold):
-        side = [end for end in judged if end.status in GREEN]
+        side = [end for end in judged if end.status in _AS_EXPECTED]
     elif not reaches_threshold(most, threshold):
-        side = [end for end in judged if end.status not in GREEN]
+        side = [end for end in judged if end.status not in _AS_EXPECTED]
     else:
         return None
     if len(judged) < 2 or not side:  # noqa: PLR2004 - the score of one session is the mean
         return next(iter(side or judged), None)
-    shown = side[-1] if side[-1].status in GREEN else side[0]
+    shown = side[-1] if side[-1].status in _AS_EXPECTED else side[0]
     mean = reached / len(judged)
     if shown.failure is None:
         return replace(shown, score=mean)
     says = f"the mean score of {len(judged)} runs is {format_score(mean)}, below {format_score(threshold)}"
     failure = replace(shown.failure, message=f"{says}; {shown.failure.message}")
     return replace(shown, score=mean, failure=failure)
+
+
+def _decided_by_interval(
+    case: BenchmarkCase, ends: list[Judgement], planned: int, threshold: float
+) -> Judgement | None:
+    """The judgement once all repetitions were judged: its score is where the 95 % interval of their mean begins.
+
+    All of them may have passed, and the interval may still begin below the threshold.
+    """
+    if len(ends) < planned or any(end.status not in JUDGED for end in ends):
+        return None
+    if len(ends) == 1:
+        return ends[0]
+    scores = [end.score or 0.0 for end in ends]
+    score = interval_start(scores)
+    if reaches_threshold(score, threshold):
+        return replace(next((end for end in reversed(ends) if end.status in _AS_EXPECTED), ends[-1]), score=score)
+    mean, least = format_score(sum(scores) / len(scores)), format_score(threshold)
+    says = (
+        f"the 95 % interval of the mean score {mean} of {len(ends)} runs begins at {format_score(score)}, below {least}"
+    )
+    shown = next((end for end in ends if end.status not in _AS_EXPECTED), None)
+    if shown is not None and shown.failure:
+        failure = replace(shown.failure, message=f"{says}; {shown.failure.message}")
+        return replace(shown, score=score, failure=failure)
+    return Judgement(
+        status=Status.EXPECTED_FAILED if case.expected_fail else Status.FAILED,
+        outcomes=ends[0].outcomes,
+        origin="assertion",
+        failure_class=ASSERTION_FAILURE,
+        failure=Failure(name="AssertionError", message=says, location=case.location),
+        score=score,
+        threshold=threshold,
+    )
 
 
 def _decided_trigger(rule: TriggerRule, ends: Sequence[SessionResult], planned: int) -> Judgement | None:
@@ -155,7 +202,7 @@ def with_trigger_runs(execution: Execution, sessions: Sequence[SessionResult], r
     rule = execution.case.trigger
     if rule is None or not sessions:
         return result
-    judged = [end.judgement.status for end in _ends(sessions) if end.judgement.status in JUDGED]
+    judged = [end.judgement.status for end in _ends(sessions, execution.case) if end.judgement.status in JUDGED]
     right = sum(status in _AS_EXPECTED for status in judged)
     loaded = right if rule.should_trigger else len(judged) - right
     counts = TriggerCounts(should_trigger=rule.should_trigger, loaded=loaded, judged=len(judged))
@@ -179,13 +226,23 @@ def final_judgement(
         return last
     if judgement := decided(execution, sessions, options):
         return judgement
-    others = (end.judgement for end in reversed(_ends(sessions)) if end.judgement.status not in JUDGED)
+    others = (end.judgement for end in reversed(_ends(sessions, execution.case)) if end.judgement.status not in JUDGED)
     return next(others, stopped or sessions[-1].judgement)
 
 
-def _ends(sessions: Iterable[SessionResult]) -> list[SessionResult]:
-    """The last session of each repetition."""
-    return list({session.attempt.repetition: session for session in sessions}.values())
+def _ends(sessions: Iterable[SessionResult], case: BenchmarkCase | None = None) -> list[SessionResult]:
+    """The last session of each repetition; of the trials of ``case``, if all failed, the one with the best score."""
+    ends = {session.attempt.repetition: session for session in sessions}
+    if case and case.trials and case.trials.strategy == "pass_at_k":
+        for session in sessions:
+            end = ends[session.attempt.repetition]
+            if session.judgement.status is end.judgement.status is Status.FAILED and _score(session) > _score(end):
+                ends[session.attempt.repetition] = session
+    return list(ends.values())
+
+
+def _score(session: SessionResult) -> float:
+    return session.judgement.score or 0.0
 
 
 def combined_result(sessions: Sequence[SessionResult], judgement: Judgement) -> Result:

@@ -155,9 +155,11 @@ class _SessionRun:
 
     def _run_in(self, workspace: SessionWorkspace) -> tuple[_AgentRun, Judgement]:
         """Everything that happens in a prepared workspace, which is removed at the end."""
+        services, execution = self._services, self._execution
+        context = SessionAssertionContext(services, execution, workspace, self._folder, self._before_judging)
         home = self._services.workspaces.new_records_folder()
-        agent_run = self._run_agent(workspace, home)
-        judgement = self._judge(workspace, agent_run)
+        agent_run = self._run_agent(workspace, home, context)
+        judgement = self._judge(workspace, agent_run, context)
         hooks.run_hooks_after_session(self._services, self._execution, workspace, self._folder)
         questions = follow_ups(judgement) if agent_run.report else ()
         if agent_run.report and questions:
@@ -170,15 +172,14 @@ class _SessionRun:
 
     # --- the agent ----------------------------------------------------------------------------------
 
-    def _run_agent(self, workspace: SessionWorkspace, home: Path) -> _AgentRun:
+    def _run_agent(self, workspace: SessionWorkspace, home: Path, context: SessionAssertionContext) -> _AgentRun:
         """Run the agent, in a conversation once for each turn. ``home``: where copies of its records are stored."""
         session, conversation = self._session(workspace), self._execution.case.conversation
         if conversation is None or AGENTS[self._execution.runner.agent.type].replays_changes:
             return self._run_turn(workspace, home, session)
-        began = self._services.clock.seconds()
+        remaining = session.timeout
         reports: list[SessionReport] = []
         for number in range(1, len(conversation.turns) + 1):
-            remaining = session.timeout - (self._services.clock.seconds() - began)
             turn = replace(
                 session,
                 prompt=next_prompt(conversation, [report.final_output for report in reports]),
@@ -187,11 +188,20 @@ class _SessionRun:
                 turn=number,
             )
             remove_path(home)
+            began = self._services.clock.seconds()
             agent_run = self._run_turn(workspace, home, turn)
+            remaining -= self._services.clock.seconds() - began
             if agent_run.report is None:
                 return agent_run
             reports.append(agent_run.report)
-            if agent_run.trouble or self._services.cancelled:
+            if agent_run.trouble or self._services.cancelled or number == len(conversation.turns):
+                break
+            try:
+                goes_on = conversation.judge is None or context.judge_turn(conversation.judge, combined(reports))
+            except OSError as error:
+                message = f"turn {number} cannot be judged: {error}"
+                return _AgentRun(trouble=Trouble(kind="workspace", message=message))
+            if not goes_on:
                 break
         return replace(agent_run, report=combined(reports))
 
@@ -307,7 +317,7 @@ class _SessionRun:
 
     # --- the judgement ------------------------------------------------------------------------------
 
-    def _judge(self, workspace: SessionWorkspace, agent_run: _AgentRun) -> Judgement:
+    def _judge(self, workspace: SessionWorkspace, agent_run: _AgentRun, context: SessionAssertionContext) -> Judgement:
         """Store what the agent changed and did, then evaluate the assertions."""
         if self._services.cancelled:
             return CANCELLED_JUDGEMENT
@@ -318,9 +328,6 @@ class _SessionRun:
         self._store_changes(workspace, changes)
         if agent_run.report:
             self._secrets.write_scanned("report.json", json.dumps(to_json(agent_run.report)))
-        context = SessionAssertionContext(
-            self._services, self._execution, workspace, self._folder, self._before_judging
-        )
         context.report = agent_run.report
         if hooks.workspace_spec(self._execution).judge_after_hooks:
             context.file_changes()  # computed now, so that it has the agent's changes only

@@ -210,6 +210,7 @@ class _Executor:
         self._lock = threading.Lock()
         self._stopped: dict[tuple[str, str, str | None], Trouble] = {}
         self._sessions: dict[int, Sequence[SessionResult]] = dict(journal.sessions)
+        self._errored: dict[tuple[str, str, str | None], str] = {}
         self._is_staged = False
         self._refused: set[int] = set()
         self._failures = FailureLimit(options.maxfail)
@@ -276,15 +277,17 @@ class _Executor:
         while unfinished:
             progress = min(unfinished, key=lambda one: one.next_repetition(self.options))
             execution = progress.execution
-            before = done.setdefault((execution.suite.path, execution.runner.id, execution.arm_name), {})
+            before = done.setdefault(_on_runner(execution), {})
             if (result := self._advance(progress, before)) is None:
                 continue
             unfinished.remove(progress)
             if execution.quarantine:
                 result = replace(result, quarantine=execution.quarantine)
-            if execution.decides:
-                with self._lock:
+            with self._lock:
+                if execution.decides:
                     self._failures.add(result)
+                if execution.suite.stops_on_error and result.status is Status.ERRORED:
+                    self._errored.setdefault(_on_runner(execution), execution.case.id)
             before[execution.case.id] = result
             results.append(_reported(self.services, result))
         return results
@@ -329,8 +332,17 @@ class _Executor:
                 execution.case, SuiteClassifier(self.services, execution), trouble_judgement(trouble)
             )
             return execution_result(execution, judgement)
-        refusal = self._refusal(execution)
+        refusal = self._errored_before(execution) or self._refusal(execution)
         return execution_result(execution, refusal) if refusal else None
+
+    def _errored_before(self, execution: Execution) -> Judgement | None:
+        """The judgement if the suite ends once a case could not be judged, and there was one; else None."""
+        with self._lock:
+            case_id = self._errored.get(_on_runner(execution))
+        if case_id is None:
+            return None
+        reason = f"{case_id} could not be judged, and fail_on_error of the suite is set"
+        return Judgement(status=Status.SKIPPED, origin="fail-on-error", reason=reason)
 
     def _refusal(self, execution: Execution) -> Judgement | None:
         """The judgement if there were too many failures, or no budget is left for another session; else None."""
@@ -382,6 +394,11 @@ class _Executor:
                 why = f"not started, since the runner failed before: {trouble.message}"
                 self._stopped.setdefault(_runner_key(execution), replace(trouble, message=why))
         return session
+
+
+def _on_runner(execution: Execution) -> tuple[str, str, str | None]:
+    """The suite, and on what its cases run."""
+    return execution.suite.path, execution.runner.id, execution.arm_name
 
 
 def _budget_key(execution: Execution) -> tuple[str, str]:

@@ -138,6 +138,10 @@ class SessionWorkspace:
         extract_bundle(home.pack(names), target)
         return tuple(target / name for name in names)
 
+    def remove_from_home(self, name: str) -> None:
+        """Remove a file in the home, if it is there. Raises OSError."""
+        self.folder.files(HOME).remove((name,))
+
     def restore_folders(self) -> None:
         """After the agent: make the session's folders again if the agent removed them, and make them accessible.
 
@@ -230,6 +234,10 @@ class SessionWorkspace:
             files = (path for path, entry in after.items() if entry[0] != "directory")
             self._left = (changes, tuple(sorted(files)))
         return changes
+
+    def forget_changes(self) -> None:
+        """The agent has worked again, or is about to: what it left is looked at anew."""
+        self._left = None
 
     def left_by_agent(self) -> tuple[Changes, tuple[str, ...]]:
         """The differences and all files, sorted, when the agent had ended, as ``changes`` said then. Raises OSError."""

@@ -19,6 +19,7 @@ from skillgym_action.limits import MAX_RETIRED_WORKSPACES
 from skillgym_action.model.errors import OutputError
 from skillgym_action.processes.disk_usage import DiskReserve
 from skillgym_action.repository.walk import PathRefusedError
+from skillgym_action.workspaces.fetched_repositories import FetchedRepositories
 from skillgym_action.workspaces.input_digests import InputDigests
 from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
 from skillgym_action.workspaces.skill_installation import (
@@ -69,6 +70,7 @@ class Workspaces:
         self._installed: dict[object, InstalledSkills] = {}
         self._shared: dict[str, SessionWorkspace] = {}
         self._read_only: dict[Path, object] = {}
+        self.fetched = FetchedRepositories(self.root / "repositories")
 
     def __enter__(self) -> Self:
         return self

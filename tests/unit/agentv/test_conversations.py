@@ -151,33 +151,63 @@ def test_unknown_keys_of_turns_are_warnings(tmp_path):
 
 # --- a run ------------------------------------------------------------------------------------------
 
+REPLIES = 'echo {PROMPT} >> said.txt; n=$(ls prompt-* 2>/dev/null | wc -l); echo "$n" > prompt-$n.txt; '
+REPLIES += 'echo "reply $n" > {OUTPUT_FILE}'
 
-def test_a_real_agent_is_asked_turn_by_turn_in_one_workspace(tmp_path):
-    command = 'cat {PROMPT_FILE} > prompt-$(ls | wc -l).txt; n=$(ls prompt-* | wc -l); echo "reply $n" > {OUTPUT_FILE}'
-    grader = {
-        "type": "code-grader",
-        "name": "seen",
-        "command": ["sh", "-c", 'cd "$AGENTV_WORKSPACE_PATH"; cat prompt-*'],
-    }
-    test = case(
-        "chat",
-        mode="conversation",
-        turns=[{"input": f"turn {n}", "assertions": [contains(f"reply {n}")]} for n in (1, 2, 3)],
-        input=[{"role": "system", "content": "Be brief."}],
-        assertions=[grader],
-    )
+
+def held(root: Path, test: dict[str, Any]) -> tuple[Any, Any]:
+    """The result of a conversation with an agent that answers for real, and its stored report."""
     files = {
         "bench/core.json": None,
         "bench/EVAL.yaml": json.dumps({"tests": [test], "workspace": {"isolation": "per_test"}}),
-        "targets.yaml": json.dumps({"targets": [{"name": "default", "provider": "cli", "command": command}]}),
+        "targets.yaml": json.dumps({"targets": [{"name": "default", "provider": "cli", "command": REPLIES}]}),
     }
-    report = run_in(repository(tmp_path, files))
-    (result,) = report.results
+    (result,) = run_in(repository(root, files)).results
+    (stored,) = (root / "results").rglob("report.json")
+    return result, json.loads(stored.read_text(encoding="utf-8"))
+
+
+def of_files(name: str, shell: str) -> dict[str, Any]:
+    """A grader of the workspace."""
+    return {"type": "code-grader", "name": name, "command": ["sh", "-c", f'cd "$AGENTV_WORKSPACE_PATH"; {shell}']}
+
+
+def test_a_real_agent_is_asked_turn_by_turn_in_one_workspace(tmp_path):
+    turns = [{"input": f"turn {n}", "assertions": [contains(f"reply {n}")]} for n in (0, 1, 2)]
+    opening = [{"role": "system", "content": "Be brief."}]
+    whole = [of_files("whole", "test -f prompt-2.txt")]
+    result, content = held(tmp_path, case("a", mode="conversation", turns=turns, input=opening, assertions=whole))
     (outcome,) = result.judgement.outcomes
     assert (str(result.status), outcome.score) == ("passed", 1.0)
-    folder = tmp_path / "results"
-    (stored,) = folder.rglob("report.json")
-    content = json.loads(stored.read_text(encoding="utf-8"))
-    assert [one["finalOutput"].strip() for one in content["exchanges"]] == ["reply 1", "reply 2", "reply 3"]
-    assert content["exchanges"][2]["prompt"].endswith("@[Assistant]:\nreply 2\n\n\n@[User]:\nturn 3")
-    assert (stored.parent / "turn-3.stdout.log").exists()
+    assert [one["finalOutput"].strip() for one in content["exchanges"]] == ["reply 0", "reply 1", "reply 2"]
+    assert content["exchanges"][2]["prompt"].endswith("@[Assistant]:\nreply 1\n\n\n@[User]:\nturn 2")
+    assert len([*(tmp_path / "results").rglob("turn-3.stdout.log")]) == 1
+
+
+def test_graders_of_a_turn_see_the_workspace_as_that_turn_has_left_it(tmp_path):
+    changed = 'import json, sys; print(json.load(sys.stdin)["file_changes"].count("+++ "))'
+    turns = [
+        {
+            "input": f"turn {n}",
+            "assertions": [
+                of_files("files", f"test $(ls prompt-* | wc -l) = {n}"),
+                of_files("diff", f"test $(python3 -c '{changed}') = {n + 1}"),
+            ],
+        }
+        for n in (1, 2, 3)
+    ]
+    result, content = held(tmp_path, case("a", mode="conversation", turns=turns, assertions=[]))
+    assert (str(result.status), result.judgement.outcomes[0].score) == ("passed", 1.0)
+    assert len(content["exchanges"]) == 3
+
+
+def test_after_a_failed_turn_the_others_are_not_played_if_the_conversation_stops(tmp_path):
+    turns = [{"input": one, "assertions": [contains(word)]} for one, word in (("a", "reply"), ("b", "no"), ("c", "x"))]
+    test = case(
+        "a", mode="conversation", turns=turns, on_turn_failure="stop", assertions=[contains("assistant: reply 1")]
+    )
+    result, content = held(tmp_path, test)
+    (outcome,) = result.judgement.outcomes
+    assert outcome.score == pytest.approx((1 + 0 + 0 + 1) / 4)
+    assert "turn 3: not played, since an earlier turn failed" in outcome.explanation
+    assert [one["finalOutput"].strip() for one in content["exchanges"]] == ["reply 0", "reply 1"]

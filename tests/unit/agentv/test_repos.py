@@ -105,12 +105,18 @@ def bare(root: Path) -> None:
     subprocess.run(("git", "clone", "--quiet", "--bare", str(work), str(root / "origin.git")), check=True)
 
 
-def ran(root: Path, *repos: dict[str, Any], command: str = "cat repo/file.txt > {OUTPUT_FILE}", **workspace: Any):
+def ran(
+    root: Path,
+    *repos: dict[str, Any],
+    command: str = "cat repo/file.txt > {OUTPUT_FILE}",
+    tests: tuple[str, ...] = ("a",),
+    **workspace: Any,
+):
     bare(root / "there")
-    test = case("a", assertions=[{"type": "contains", "value": "version"}])
+    written = [case(name, assertions=[{"type": "contains", "value": "version"}]) for name in tests]
     files = {
         "bench/core.json": None,
-        "bench/EVAL.yaml": json.dumps({"tests": [test], "workspace": {"repos": list(repos)} | workspace}),
+        "bench/EVAL.yaml": json.dumps({"tests": written, "workspace": {"repos": list(repos)} | workspace}),
         "targets.yaml": json.dumps({"targets": [{"name": "default", "provider": "cli", "command": command}]}),
     }
     return run_in(repository(root / "here", files))
@@ -134,6 +140,29 @@ CHECKED_OUT = [
 def test_a_local_bare_repository_is_cloned_and_checked_out(tmp_path, keys, text):
     repo = {"repo": "../../there/origin.git", "path": "./repo"} | keys
     assert answer(ran(tmp_path, repo), tmp_path) == text
+
+
+@pytest.mark.parametrize(("keys", "text"), CHECKED_OUT)
+def test_a_repository_of_another_machine_is_cloned_from_what_was_fetched(tmp_path, keys, text):
+    url = f"file://{tmp_path}/there/origin.git"
+    command = "cat repo/file.txt > {OUTPUT_FILE}; git -C repo remote get-url origin >> {OUTPUT_FILE}; "
+    command += "! grep -r bundle repo/.git/logs >> {OUTPUT_FILE}"
+    assert answer(ran(tmp_path, {"repo": url, "path": "./repo"} | keys, command=command), tmp_path) == f"{text}\n{url}"
+
+
+def test_a_repository_of_another_machine_is_fetched_once(tmp_path):
+    url = f"file://{tmp_path}/there/origin.git"
+    command = f"cat repo/file.txt > {{OUTPUT_FILE}}; mv {tmp_path}/there {tmp_path}/gone 2>/dev/null || true"
+    report = ran(tmp_path, {"repo": url, "path": "./repo"}, command=command, tests=("a", "b", "c"))
+    assert [str(result.status) for result in report.results] == ["passed"] * 3
+    assert (tmp_path / "gone").exists()
+
+
+def test_one_that_cannot_be_fetched_is_told_with_git_s_reason(tmp_path):
+    report = ran(tmp_path, {"repo": f"file://{tmp_path}/nowhere.git", "path": "./repo"}, tests=("a", "b"))
+    for result in report.results:
+        assert str(result.status) == "errored"
+        assert "nowhere.git' does not appear to be a git repository" in result.judgement.failure.message
 
 
 def test_several_repositories_come_before_other_hooks(tmp_path):

@@ -706,16 +706,16 @@ def test_what_has_to_be_installed_is_looked_for_before_all(tmp_path):
             "workers is ignored: a suite does not set the number of parallel sessions; use --jobs",
             id="workers",
         ),
-        pytest.param({"execution": {"fail_on_error": True}}, "fail_on_error is not supported", id="fail_on_error"),
-        pytest.param(
-            {"execution": {"trials": {"count": 3, "strategy": "mean"}}},
-            "only the strategy pass_at_k is supported",
-            id="trials",
-        ),
-        pytest.param(
-            {"execution": {"trials": {"count": 3, "strategy": "confidence_interval"}}},
-            "only the strategy pass_at_k is supported",
-            id="trials with an interval",
+        pytest.param({"execution": {"trials": {"strategy": "mean"}}}, "trials has no count", id="trials without count"),
+        pytest.param({"evaluator": "code-grader"}, "evaluator: evaluator has no effect", id="a default evaluator"),
+        pytest.param({"evaluator": ["x"]}, "evaluator: evaluator has no effect", id="a list of evaluators"),
+        *(
+            pytest.param(
+                {"assertions": [{"type": "llm-grader", "prompt": "p", key: value}]},
+                f"assertions[0].{key}: {key} has no effect: ",
+                id=f"{key} of a question to the judge",
+            )
+            for key, value in (("target", "g"), ("temperature", 0.2), ("max_steps", 3), ("preprocessors", []))
         ),
         pytest.param({"preprocessors": [{"type": "pdf"}]}, "preprocessors are not supported", id="preprocessors"),
         pytest.param(
@@ -740,6 +740,15 @@ def test_extensions_and_schemas_are_no_unknown_keys(tmp_path):
         pytest.param({"tags": "a"}, "tags: must be a list", id="tags are a text"),
         pytest.param({"name": 7}, "name: must be text", id="the name is a number"),
         pytest.param({"execution": {"trials": {"count": 1.5}}}, "count: must be a whole number", id="half a trial"),
+        pytest.param(
+            {"execution": {"trials": {"count": 0}}}, "trials.count: must be a whole number, from 1", id="no trial"
+        ),
+        pytest.param(
+            {"execution": {"trials": {"count": 2, "strategy": "median"}}},
+            "strategy: must be one of pass_at_k, mean, confidence_interval, not 'median'",
+            id="an unknown strategy",
+        ),
+        pytest.param({"execution": {"fail_on_error": "x"}}, "fail_on_error: must be true or false", id="fail_on_error"),
         pytest.param(
             {"execution": {"budget_usd": -1}}, "budget_usd: must be a number, 0 or more, not -1", id="a negative budget"
         ),
@@ -770,6 +779,24 @@ def test_an_env_file_is_for_the_suite_and_the_environment_wins(tmp_path):
 
 def test_trials_are_sessions_after_a_failure(tmp_path):
     assert one_case(tmp_path, suite={"execution": {"trials": {"count": 3}}}).retries == 2
+
+
+@pytest.mark.parametrize("strategy", ["mean", "confidence_interval"])
+def test_trials_with_a_score_of_all_are_repetitions(tmp_path, strategy):
+    trials = {"count": 3, "strategy": strategy, "cost_limit_usd": 2}
+    case = one_case(tmp_path, suite={"execution": {"trials": trials}})
+    assert (case.retries, case.repetitions, case.averaged) == (0, 3, True)
+    assert (case.trials.strategy, case.trials.cost_limit) == (strategy, 2.0)
+
+
+def test_one_trial_is_none(tmp_path):
+    case = one_case(tmp_path, suite={"execution": {"trials": {"count": 1, "strategy": "mean"}}})
+    assert (case.trials, case.repetitions) == (None, None)
+
+
+def test_a_suite_may_end_with_its_first_error(tmp_path):
+    assert read_tests(tmp_path, execution={"fail_on_error": True}).stops_on_error
+    assert not read_tests(tmp_path).stops_on_error
 
 
 def test_the_budget_is_the_suite_s(tmp_path):

@@ -175,7 +175,18 @@ def test_use_target_leads_on(tmp_path):
         pytest.param(
             [{"name": "default", "provider": "cli"}], {}, "a cli target needs a command", id="a cli without command"
         ),
-        pytest.param([CLI | {"provider_batching": True}], {}, "provider_batching is not supported", id="batches"),
+        pytest.param(
+            [CLI | {"healthcheck": {}}],
+            {},
+            "healthcheck: target default: the healthcheck has no command",
+            id="an empty healthcheck",
+        ),
+        pytest.param(
+            [CLI | {"healthcheck": {"command": "x {URL}"}}],
+            {},
+            "healthcheck.command: target default: {URL} is not a placeholder",
+            id="an unknown placeholder of a healthcheck",
+        ),
         pytest.param(
             [MOCK | {"response": "${{ NOT_SET }}"}],
             {"target": "m"},
@@ -249,6 +260,35 @@ def test_hooks_of_a_target_need_a_workspace(tmp_path):
 def test_a_misspelt_key_of_a_target_is_a_warning(tmp_path):
     files = {"evals/EVAL.yaml": suite_text(), "targets.yaml": {"targets": [CLI | {"timeoutSeconds": 3}]}}
     assert "unknown key 'timeoutSeconds'; did you mean 'timeout_seconds'?" in warnings(read(tmp_path, files))[0]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        pytest.param(
+            {"fallback_targets": ["b"]},
+            "fallback_targets: fallback_targets has no effect: what another agent did would count as this one's; "
+            "let the suite run on both: --runner default --runner b",
+            id="fallback",
+        ),
+        pytest.param(
+            {"provider_batching": True},
+            "there are no batches: the command is run for each test, and the line with the test's id counts",
+            id="batches",
+        ),
+        pytest.param(
+            {"provider": "mock", "provider_batching": True}, "there are no batches: sessions run one by one", id="mock"
+        ),
+        pytest.param(
+            {"healthcheck": {"url": "http://a/b"}},
+            "healthcheck.url: the URL is not requested before sessions; write command: curl --fail http://a/b",
+            id="a URL",
+        ),
+    ],
+)
+def test_keys_that_do_something_else_than_with_agentv_are_warnings(tmp_path, keys, message):
+    files = {"evals/EVAL.yaml": suite_text(), "targets.yaml": {"targets": [CLI | {"name": "default"} | keys]}}
+    assert any(message in one for one in warnings(read(tmp_path, files)))
 
 
 @pytest.mark.parametrize(
