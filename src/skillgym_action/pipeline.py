@@ -20,6 +20,15 @@ from skillgym_action.repository.suite_digests import suite_digest, template_dige
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of, secrets_of_arms
 from skillgym_action.stages.arms import assign_arms
+from skillgym_action.stages.baseline import (
+    add_to_store,
+    compare_with_store,
+    read_baseline,
+    read_store,
+    refuse_itself,
+    wanted_of_plan,
+    with_inputs,
+)
 from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import HeadCheckout, load, load_digests
@@ -38,6 +47,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkSuite, Discovery, FoundSuite
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
+    from skillgym_action.stages.baseline import StoredBaseline
     from skillgym_action.storage.merge import StoredReports
     from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
 
@@ -94,6 +104,18 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
         return Plan(suites=suites, runners=runners, executions=(), unrunnable=())
 
 
+def plan_with_baseline(
+    services: Services, runners: tuple[Runner, ...], options: Options
+) -> tuple[Plan, RunReport | None]:
+    """The plan, and the baseline that it would be compared with, if there is one. Raises UsageError."""
+    base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
+    plan = plan_run(services, runners, options)
+    if stored is None:
+        return plan, base
+    digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
+    return plan, stored.of_plan(plan, wanted_of_plan(services, plan, digests))
+
+
 def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
     """Raises UsageError if regressions are to fail the run, but the plan could never show one, or must not be stopped.
 
@@ -102,6 +124,8 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
     _check_stop(plan, options)
     if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
         return
+    if options.report.auto:
+        return  # the store gets more samples with each run: a comparison that shows nothing yet is inconclusive
     from skillgym_action.comparison.plans import undecidable
 
     if problem := undecidable(deciding_sessions(plan, options), base, stop_early=options.execute.stop_early):
@@ -117,7 +141,7 @@ def _check_stop(plan: Plan, options: Options) -> None:
         raise UsageError(f"{stop} with --stop-early: only one of them can decide", remedy="leave one of them out")
     if options.execute.maxfail is not None:
         raise UsageError(f"{stop} with --maxfail: only one of them can end the run", remedy="leave one of them out")
-    if options.report.baseline is None:
+    if options.report.baseline is None and not options.report.auto:
         raise UsageError(f"{stop} without a baseline: there is nothing to compare with", remedy="name a --baseline")
     if "regression" not in options.gate.fail_on:
         raise UsageError(
@@ -164,8 +188,11 @@ def run(
     ``command``: the name of the command, for the run report and the journal.
     """
     began, times = services.clock.now(), _StageTimes(services)
-    base = read_baseline(services, options)
+    base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
     plan = plan_run(services, runners, options)
+    digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
+    wanted = wanted_of_plan(services, plan, digests)
+    base = stored.of_plan(plan, wanted) if stored else base
     check_plan(plan, base, options)
     cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
     if plan.nothing_selected and not services.cancelled:
@@ -178,9 +205,8 @@ def run(
         _suites_from(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
     )
     _hide_untrusted_configuration(services)
-    digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     journal = _journal(services, plan, options, began, command)
-    _refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
+    refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
     times.ended("suites and plan")
     plan = install_agents(services, plan, options.install_agents)
     times.ended("installation of agents")
@@ -196,6 +222,7 @@ def run(
     stopped_early = options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
     report = replace(
         report,
+        results=with_inputs(report.results, wanted),
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
         incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
@@ -204,7 +231,17 @@ def run(
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
-    return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
+    compared = compare_with_store(report, stored) if stored else compare_with_baseline(report, base, options.report)
+    if options.plan.only is None and parts == 1:
+        compared = add_to_store(services, compared, options.store)
+    return _decided_and_published(services, compared, _with_first_run(options, stored), show)
+
+
+def _with_first_run(options: Options, stored: StoredBaseline | None) -> Options:
+    """The options, in which a run may be the first: one that begins the store has nothing to be compared with."""
+    if stored is None or not stored.writes:
+        return options
+    return replace(options, gate=replace(options.gate, baseline_optional=True))
 
 
 def _session_limits(options: Options) -> LimitSettings:
@@ -298,12 +335,14 @@ def report(
     """
     from skillgym_action.stages.report import compare_with_baseline, report_stored_run
 
-    base = read_baseline(services, options)
+    base, store = read_baseline(services, options), read_store(services, options.report, options.store)
     for _, stored in runs:
-        _refuse_itself(base, options, stored.id, stored.started_at)
+        refuse_itself(base, options, stored.id, stored.started_at)
     report = report_stored_run(services, _compared_with_checkout(services, runs, options))
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
-    return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
+    compared = compare_with_store(report, store) if store else compare_with_baseline(report, base, options.report)
+    compared = add_to_store(services, compared, options.store)
+    return _decided_and_published(services, compared, _with_first_run(options, store), show)
 
 
 def compare(
@@ -325,7 +364,7 @@ def compare(
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
     before = merged(base, "base")
     for _, stored in head:
-        _refuse_itself(before, options, stored.id, stored.started_at)
+        refuse_itself(before, options, stored.id, stored.started_at)
     after = report_stored_run(services, merged(head, "head"))
     compared = compare_with_baseline(after, before, options.report)
     return _decided_and_published(services, compared, options, lambda report: show(before, report))
@@ -343,9 +382,9 @@ def write_html(
     from skillgym_action.stages.report import compare_with_baseline, report_stored_run
     from skillgym_action.storage.merge import merged
 
-    base = read_baseline(services, options)
+    base, store = read_baseline(services, options), read_store(services, options.report, options.store)
     report = report_stored_run(services, merged(runs, services.directory.path.name))
-    report = compare_with_baseline(report, base, options.report)
+    report = compare_with_store(report, store) if store else compare_with_baseline(report, base, options.report)
     report = replace(report, decision=gate(report, options.gate))
     artifacts = _artifacts(services, options, roots)
     try:
@@ -423,45 +462,6 @@ def _journal_settings(options: Options) -> dict[str, float | str | None]:
         "max-steps": options.execute.max_steps,
         "timeout": options.plan.timeout,
     }
-
-
-def read_baseline(services: Services, options: Options) -> RunReport | None:
-    """The baseline, read before any session starts. None: nothing is to be compared, or there is no baseline yet.
-
-    Raises UsageError if it cannot be used; if it is missing and not optional; and if regressions are to fail the run,
-    but no baseline is named.
-    """
-    wanted = options.report
-    if wanted.baseline is None:
-        if "regression" in options.gate.fail_on and not wanted.baseline_optional:
-            raise UsageError(
-                "regression in fail-on without a baseline: there is nothing to compare with",
-                remedy="name a baseline, or leave the word regression out",
-            )
-        return None
-    from skillgym_action.storage.stored_runs import baseline
-
-    base = baseline(wanted.baseline, services.cwd)
-    if base is None and not wanted.baseline_optional:
-        raise UsageError(
-            f"no baseline at {wanted.named}",
-            remedy="name the results of an earlier run; for a first run set baseline-optional",
-        )
-    return base
-
-
-def _refuse_itself(base: RunReport | None, options: Options, id_: str, started_at: str) -> None:
-    """A run is never worse than itself. Raises UsageError if regressions are to fail it."""
-    if base and "regression" in options.gate.fail_on and (base.id, base.started_at) == (id_, started_at):
-        raise compared_with_itself(options)
-
-
-def compared_with_itself(options: Options) -> UsageError:
-    """The error for a baseline that has the sessions which it is to be compared with."""
-    return UsageError(
-        f"the baseline {options.report.named} is the run itself, so no regression could be shown",
-        remedy="name the results of another run",
-    )
 
 
 def _decided_and_published(

@@ -11,6 +11,7 @@ from skillgym_action.model.session_report import Cost, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from skillgym_action.model.case_inputs import CaseInputs
     from skillgym_action.model.errors import Location
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.judge_question import JudgeInfo
@@ -140,7 +141,7 @@ class Result:
     ``usage`` and ``duration_ms`` are averages over the repetitions that succeeded, ``cost`` is the sum over all
     sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
     ``arm``: the name of its arm, if its suite has arms.
-    ``trigger``: of a trigger query; None for other cases.
+    ``trigger``: of a trigger query; None for other cases. ``inputs``: digests of what it was given, if they are known.
     """
 
     index: int
@@ -164,6 +165,7 @@ class Result:
     findings: tuple[Finding, ...] = ()
     arm: str | None = None
     trigger: TriggerCounts | None = None
+    inputs: CaseInputs | None = None
 
     @property
     def status(self) -> Status:

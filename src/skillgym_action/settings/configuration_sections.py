@@ -28,7 +28,7 @@ from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
 from skillgym_action.repository.walk import GIT
 from skillgym_action.settings.foreign_options import reporter_of_skillgym
-from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Schedule, Stop
+from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Schedule, Stop, StoreName
 
 ARM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
@@ -275,4 +275,5 @@ class ConfigFile(_Model):
         Field(min_length=2, max_length=MAX_ARMS),
         AfterValidator(_one_decides),
     ] = None
+    store: StoreName | None = None
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None
