@@ -74,7 +74,7 @@ def _of_inputs(base: RunReport, head: RunReport) -> Iterator[Difference]:
         if before is None or after is None or before == after:
             continue
         suite, case, runner = _name(result)
-        subject = f"{suite} › {case} [{runner}]"
+        subject = f"{suite}: {case} [{runner}]"
         yield from _difference("prompt", subject, before.prompt, after.prompt)
         yield from _difference("assertions", subject, before.assertions, after.assertions)
         yield from _difference("workspace inputs", subject, before.workspace, after.workspace)
