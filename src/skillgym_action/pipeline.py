@@ -27,6 +27,7 @@ from skillgym_action.stages.baseline import (
     read_store,
     refuse_itself,
     wanted_of_plan,
+    with_first_run,
     with_inputs,
 )
 from skillgym_action.stages.discover import discover, near_miss_warnings
@@ -37,7 +38,7 @@ from skillgym_action.storage.journal import Journal, JournalHead, digest
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -194,13 +195,10 @@ def run(
     wanted = wanted_of_plan(services, plan, digests)
     base = stored.of_plan(plan, wanted) if stored else base
     check_plan(plan, base, options)
-    cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
-    if plan.nothing_selected and not services.cancelled:
-        cut_off = (f"no case to run: {plan.nothing_selected}",)
+    cut_off = _cut_off(services, plan)
     services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
     of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
-    services.workspaces.hide(path for suite in (*plan.suites, *of_checkout) for path in _hidden(suite))
-    services.workspaces.hide(_folders_of_arms(services, options))
+    services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
     suites_from = (
         _suites_from(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
     )
@@ -211,13 +209,12 @@ def run(
     plan = install_agents(services, plan, options.install_agents)
     times.ended("installation of agents")
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
-    from skillgym_action.stages.report import compare_with_baseline, report_run
+    from skillgym_action.stages.report import report_run
 
     executed = execute(services, plan, options.execute, journal, futility_rule(base, options))
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
-    part, parts = options.plan.shard
-    shard = f"{part}/{parts}" if parts > 1 else None
+    shard = "{}/{}".format(*options.plan.shard) if options.plan.shard[1] > 1 else None
     report = report_run(services, plan, executed.results, journal, command=command, shard=shard)
     stopped_early = options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
     report = replace(
@@ -231,17 +228,30 @@ def run(
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
+    compared = _compared(services, report, options, (base, stored))
+    return _decided_and_published(services, compared, with_first_run(options, stored), show)
+
+
+def _compared(
+    services: Services, report: RunReport, options: Options, baseline: tuple[RunReport | None, StoredBaseline | None]
+) -> RunReport:
+    """The report, compared with a baseline that the user named or with the store, and added to the store.
+
+    Shards, which another job puts together, and stored sessions that are judged again are not added.
+    """
+    from skillgym_action.stages.report import compare_with_baseline
+
+    base, stored = baseline
     compared = compare_with_store(report, stored) if stored else compare_with_baseline(report, base, options.report)
-    if options.plan.only is None and parts == 1:
-        compared = add_to_store(services, compared, options.store)
-    return _decided_and_published(services, compared, _with_first_run(options, stored), show)
+    is_whole = options.plan.shard[1] == 1 and options.plan.only is None
+    return add_to_store(services, compared, options.store) if is_whole else compared
 
 
-def _with_first_run(options: Options, stored: StoredBaseline | None) -> Options:
-    """The options, in which a run may be the first: one that begins the store has nothing to be compared with."""
-    if stored is None or not stored.writes:
-        return options
-    return replace(options, gate=replace(options.gate, baseline_optional=True))
+def _cut_off(services: Services, plan: Plan) -> tuple[str, ...]:
+    """Why the plan lacks cases, a sentence per reason."""
+    if services.cancelled:
+        return ("the run was cancelled before all suites were loaded",)
+    return (f"no case to run: {plan.nothing_selected}",) if plan.nothing_selected else ()
 
 
 def _session_limits(options: Options) -> LimitSettings:
@@ -282,9 +292,10 @@ def _folders_of_arms(services: Services, options: Options) -> tuple[str, ...]:
     return tuple(path.relative_to(root).as_posix() for path in folders if path.is_relative_to(root) and path != root)
 
 
-def _hidden(suite: BenchmarkSuite) -> tuple[str, ...]:
-    """Paths that agents must not see: the suite, its reference solutions, and what it names itself."""
-    return (suite.path, solutions_folder(suite.path), *suite.hidden)
+def _hidden(suites: Iterable[BenchmarkSuite]) -> Iterator[str]:
+    """Paths that agents must not see: suites, their reference solutions, and what they name themselves."""
+    for suite in suites:
+        yield from (suite.path, solutions_folder(suite.path), *suite.hidden)
 
 
 def _suites_of_checkout(services: Services, options: Options) -> tuple[BenchmarkSuite, ...]:
@@ -333,16 +344,15 @@ def report(
 
     ``roots``: the run directories in which the artifacts of their sessions are searched.
     """
-    from skillgym_action.stages.report import compare_with_baseline, report_stored_run
+    from skillgym_action.stages.report import report_stored_run
 
     base, store = read_baseline(services, options), read_store(services, options.report, options.store)
     for _, stored in runs:
         refuse_itself(base, options, stored.id, stored.started_at)
     report = report_stored_run(services, _compared_with_checkout(services, runs, options))
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
-    compared = compare_with_store(report, store) if store else compare_with_baseline(report, base, options.report)
-    compared = add_to_store(services, compared, options.store)
-    return _decided_and_published(services, compared, _with_first_run(options, store), show)
+    compared = _compared(services, report, options, (base, store))
+    return _decided_and_published(services, compared, with_first_run(options, store), show)
 
 
 def compare(

@@ -200,15 +200,13 @@ def open_services(
         processes = stack.enter_context(launcher)
         repository, source = Repository(context.root, processes, context.checkout), context.suite_source
         workspaces = stack.enter_context(Workspaces(repository, processes))
-        own = {directory, source.root} - {context.root}
-        workspaces.hide(path.relative_to(context.root).as_posix() for path in own if path.is_relative_to(context.root))
+        workspaces.hide(_own_paths(context, directory, options))
         logs = _logs(context, directory, user, stack)
         hosts = stack.enter_context(SuiteHosts(processes, root=source.root, logs=logs.open_path, node=context.node))
         hosts.excluded_packages = source.separate_checkout
         hosts.log_ended = logs.redact
         clock, event = Clock(), context.job.event if context.job else None
-        templates = _templates(options, processes, context)
-        publisher = None
+        templates, publisher = _templates(options, processes, context), None
         if options and event and (job := context.job) and job.token is not None:
             api = stack.enter_context(closing(_github_api(event, job.token, context.environment, clock, cancelled)))
             publisher = _publisher(api, event, options, context, observer, templates)
@@ -236,6 +234,14 @@ def open_services(
             event=event or _event_of_command(context),
             store=store_of(context, options.store, processes, clock) if options and options.store else None,
         )
+
+
+def _own_paths(context: LaunchContext, directory: Path, options: Options | None) -> Iterator[str]:
+    """Paths in the checkout that are no part of what agents work on: run directory, folder of suites, and store."""
+    store = options.store.path if options and options.store else None
+    for path in {directory, context.suite_source.root, store or directory} - {context.root}:
+        if path.is_relative_to(context.root):
+            yield path.relative_to(context.root).as_posix()
 
 
 def store_of(context: LaunchContext, options: StoreOptions, processes: ProcessLauncher, clock: Clock) -> Store:

@@ -19,7 +19,7 @@ class StoreError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class StoredText:
+class StoreText:
     """Lines of a store, without the last line feed. ``place``: the file that they are in, for messages."""
 
     place: str
@@ -34,7 +34,7 @@ class Store(Protocol):
         """What messages call it, such as ``the branch skillgym-data``."""
         ...
 
-    def newest_first(self) -> Iterator[StoredText]:
+    def newest_first(self) -> Iterator[StoreText]:
         """The lines of all runs, the newest files first; none if nothing was ever stored. Raises StoreError."""
         ...
 

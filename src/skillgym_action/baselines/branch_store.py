@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
 
-from skillgym_action.baselines import StoredText, StoreError
+from skillgym_action.baselines import StoreError, StoreText
 from skillgym_action.baselines.path_store import lines_of_file
 from skillgym_action.baselines.run_names import newest_first, run_file, too_old
 from skillgym_action.limits import (
@@ -96,7 +96,7 @@ class BranchStore:
     def __init__(self, remote: Remote, processes: ProcessLauncher, clock: Clock) -> None:
         self._remote, self._processes, self._clock = remote, processes, clock
 
-    def newest_first(self) -> Iterator[StoredText]:
+    def newest_first(self) -> Iterator[StoreText]:
         """See ``Store``. The files of the last commit; no history is fetched."""
         with self._clone() as clone:
             if clone.fetch() is None:

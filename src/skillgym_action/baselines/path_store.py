@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.baselines import StoredText, StoreError
+from skillgym_action.baselines import StoreError, StoreText
 from skillgym_action.baselines.run_names import RUN_FILE, newest_first, run_file, too_old
 from skillgym_action.limits import MAX_STORE_BYTES, MAX_STORE_FILES, MAX_STORE_READ_BYTES
 from skillgym_action.repository.walk import REGULAR_FILE
@@ -44,7 +44,7 @@ class FolderStore:
     path: Path
     title: str
 
-    def newest_first(self) -> Iterator[StoredText]:
+    def newest_first(self) -> Iterator[StoreText]:
         """See ``Store``. Symbolic links and other special files are refused."""
         with _as_store_error(self.title, "read"):
             names = newest_first(self._sizes()) if self.path.exists() else []
@@ -97,7 +97,7 @@ class FileStore:
     path: Path
     title: str
 
-    def newest_first(self) -> Iterator[StoredText]:
+    def newest_first(self) -> Iterator[StoreText]:
         """See ``Store``. A last line without a line feed is torn: the job that wrote it was killed."""
         try:
             content = _content(self.path, MAX_STORE_READ_BYTES)
@@ -165,14 +165,14 @@ def _content(file: Path, limit: int) -> bytes:
     return content
 
 
-def lines_of_file(name: str, content: bytes, *, whole: bool = True) -> Iterator[StoredText]:
+def lines_of_file(name: str, content: bytes, *, whole: bool = True) -> Iterator[StoreText]:
     """The lines of a file, the last one first. ``whole``: a last line without a line feed counts, too."""
     lines = content.split(b"\n")
     last = lines.pop()
     if whole and last:
         lines.append(last)
     for number in range(len(lines), 0, -1):
-        yield StoredText(f"{name}:{number}", lines[number - 1])
+        yield StoreText(f"{name}:{number}", lines[number - 1])
 
 
 def _whole_lines(descriptor: int) -> int:

@@ -53,6 +53,7 @@ class Wanted:
 def wanted_of(report: RunReport) -> list[Wanted]:
     """The executions of a report whose inputs are known."""
     judge = judge_in_words(report)
+    templates = {suite.path: suite.template_digest for suite in report.suites}
     return [
         Wanted(
             name=ExecutionName(result.suite.path, result.case_id, result.runner.id),
@@ -61,7 +62,7 @@ def wanted_of(report: RunReport) -> list[Wanted]:
                 prompt=result.inputs.prompt,
                 assertions=result.inputs.assertions,
                 program=result.inputs.program,
-                template=result.suite.template_digest,
+                template=templates.get(result.suite.path),
                 workspace=result.inputs.workspace,
                 agent=result.runner.agent.type,
                 version=result.version,

@@ -33,10 +33,11 @@ from skillgym_action.storage.results_schema import InputsEntry
 from skillgym_action.storage.stored_runs import plain_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.suite import BenchmarkSuite
 
 HELD, FAILED = "p", "f"
 _HELD = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
@@ -202,11 +203,14 @@ def lines_of(report: RunReport, *, id_: str, group: str, branch: str | None) -> 
     }
     head = {key: value for key, value in head.items() if value is not None}
     for start in range(0, len(rows), MAX_STORED_LINE_ENTRIES):
-        yield _line(head, rows[start : start + MAX_STORED_LINE_ENTRIES])
+        yield _line(head, rows[start : start + MAX_STORED_LINE_ENTRIES], report.suites)
 
 
-def _line(head: Mapping[str, object], rows: list[tuple[Result, dict[str, object]]]) -> bytes:
-    suites = {result.suite.path: result.suite for result, _ in rows}
+def _line(
+    head: Mapping[str, object], rows: list[tuple[Result, dict[str, object]]], suites_of_run: Iterable[BenchmarkSuite]
+) -> bytes:
+    whole = {suite.path: suite for suite in suites_of_run}  # those of results lack the digest of the template
+    suites = {result.suite.path: whole.get(result.suite.path, result.suite) for result, _ in rows}
     runners = {result.runner.id: result.runner for result, _ in rows if result.runner}
     suite_at, runner_at = ({name: number for number, name in enumerate(names)} for names in (suites, runners))
     entries = [

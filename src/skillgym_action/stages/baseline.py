@@ -228,3 +228,10 @@ def add_to_store(services: Services, report: RunReport, store: StoreOptions | No
         return replace(report, warnings=(*report.warnings, problem))
     services.observer.progress(f"results added to {title}")
     return report
+
+
+def with_first_run(options: Options, stored: StoredBaseline | None) -> Options:
+    """The options, in which a run may be the first: one that begins the store has nothing to be compared with."""
+    if stored is None or not stored.writes:
+        return options
+    return replace(options, gate=replace(options.gate, baseline_optional=True))
