@@ -21,6 +21,7 @@ from skillgym_action.baselines.path_store import lines_of_file
 from skillgym_action.baselines.run_names import newest_first, run_file, too_old
 from skillgym_action.limits import (
     COMMITS_UNTIL_SQUASH,
+    FILES_READ_AT_ONCE,
     MAX_PUSH_TRIES,
     MAX_STORE_FILES,
     MAX_STORE_READ_BYTES,
@@ -101,14 +102,14 @@ class BranchStore:
         with self._clone() as clone:
             if clone.fetch() is None:
                 return
-            left = MAX_STORE_READ_BYTES
             files = clone.files()
             names = newest_first(files)
             if len(names) > MAX_STORE_FILES or sum(files.values()) > MAX_STORE_READ_BYTES:
                 raise StoreError(f"{self.title} has more than any version of this tool keeps; delete the branch")
-            for name, content in zip(names, clone.contents(names), strict=True):
-                left -= len(content)
-                yield from lines_of_file(name, content)
+            for start in range(0, len(names), FILES_READ_AT_ONCE):
+                some = names[start : start + FILES_READ_AT_ONCE]
+                for name, content in zip(some, clone.contents(some), strict=True):
+                    yield from lines_of_file(name, content)
 
     def add(self, content: bytes, name: str, at: datetime) -> None:
         """See ``Store``. Raises StoreError when the branch cannot be pushed, such as without the permission."""
@@ -168,8 +169,6 @@ class _Clone:
 
     def contents(self, names: list[str]) -> Iterator[bytes]:
         """The contents of files of the branch, one process for all."""
-        if not names:
-            return
         with TemporaryFile() as asked, TemporaryFile() as printed:
             asked.write("".join(f"{REF}:{name}\n" for name in names).encode())
             asked.seek(0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.baselines import StoreError
 from skillgym_action.baselines.stored_lines import parsed_line
-from skillgym_action.limits import MAX_STORED_CLOCK_LEAD_SECONDS
+from skillgym_action.limits import MAX_BASE_LINES, MAX_STORED_CLOCK_LEAD_SECONDS
 
 if TYPE_CHECKING:
     from skillgym_action.baselines import Store
@@ -40,7 +40,7 @@ class BasePoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BaseHistory:
-    """The lines of the base, the newest first. ``others``: how many lines there are that are not of the base."""
+    """The lines of the base, the newest first. ``others``: how many lines were read that are not of the base."""
 
     lines: tuple[StoredLine, ...]
     others: int
@@ -49,9 +49,10 @@ class BaseHistory:
 
 
 def read_history(store: Store, base: BasePoint) -> BaseHistory:
-    """The lines of a store. Raises StoreError for one that cannot be read, or that has a line which no run wrote.
+    """The newest lines of a store. Raises StoreError for one that cannot be read, or has a line which no run wrote.
 
-    One wrong line is enough: it shows that others than runs of this tool write to the store.
+    One wrong line is enough: it shows that others than runs of this tool write to the store. Older lines than are
+    needed are not looked at.
     """
     lines, others = [], 0
     latest = base.now + timedelta(seconds=MAX_STORED_CLOCK_LEAD_SECONDS)
@@ -64,9 +65,11 @@ def read_history(store: Store, base: BasePoint) -> BaseHistory:
         key = line.run.id, line.suites[first.suite].path, first.runner, first.case
         if (other := seen.setdefault(key, text.place)) != text.place:
             raise StoreError(f"{store.title}: {text.place}: run.id: the same run is in {other}, too")
-        if base.has(line):
-            lines.append(line)
-        else:
+        if not base.has(line):
             others += 1
+            continue
+        lines.append(line)
+        if len(lines) == MAX_BASE_LINES:
+            break
     lines.sort(key=lambda line: line.run.at, reverse=True)
     return BaseHistory(lines=tuple(lines), others=others, now=base.now, branch=base.branch)
