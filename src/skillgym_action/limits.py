@@ -315,6 +315,25 @@ MAX_JOURNAL_LINE_BYTES = 64 * 1024 * 1024
 MAX_SHOWN_JOURNAL_PROBLEMS = 5  # lines that are not valid
 MAX_LISTED_SNAPSHOTS = 5  # in one warning
 
+# --- baselines: the store of earlier results --------------------------------------------------------
+
+MAX_STORED_LINE_ENTRIES = 5_000  # executions in one line; a larger run has several lines
+MAX_STORED_LINE_BYTES = 16 * 1024**2
+MAX_STORED_SESSIONS = 1_000  # of one execution in a run
+MAX_STORE_BYTES = 24 * 1024**2  # of all lines: the oldest runs are dropped when there are more
+MAX_STORE_FILES = 20_000
+MAX_STORE_READ_BYTES = 4 * MAX_STORE_BYTES  # of a store that others may have written
+MAX_BASE_LINES = 60  # newest lines of the base that are read: enough for 10 runs each of six jobs with other suites
+FILES_READ_AT_ONCE = 32  # of the store's branch
+MAX_POOLED_RUNS = 10  # newest runs whose samples of an execution are taken together
+ENOUGH_POOLED_SESSIONS = 20  # after which no older run is added
+MAX_STORED_CLOCK_LEAD_SECONDS = 24 * 3600.0  # that the clock of another machine may be ahead
+MAX_HISTORY_COMMITS = 50_000  # before the merge base, whose results may be a baseline
+MAX_INPUT_DIFFERENCES = 10  # cases whose prompt, assertions or workspace differ, that are listed by name
+MAX_PUSH_TRIES = 20  # of the store's branch, while other jobs push to it
+COMMITS_UNTIL_SQUASH = 200  # on the store's branch, after which its history begins anew
+STORE_GIT_SECONDS = 30  # that a transfer of git may stay below 1,000 bytes a second
+
 # --- storage: artifacts that reports show -------------------------------------------------------------
 
 MAX_ARTIFACT_JSON_BYTES = 32 * 1024 * 1024  # of a session report or a question to the judge; larger ones are not shown

@@ -21,6 +21,16 @@ from skillgym_action.repository.suite_digests import suite_digest, template_dige
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of, secrets_of_arms
 from skillgym_action.stages.arms import assign_arms
+from skillgym_action.stages.baseline import (
+    add_to_store,
+    compare_with_store,
+    read_baseline,
+    read_store,
+    refuse_itself,
+    wanted_of_plan,
+    with_first_run,
+    with_inputs,
+)
 from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import HeadCheckout, load, load_digests
@@ -30,7 +40,7 @@ from skillgym_action.storage.journal import Journal, JournalHead, digest
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkSuite, Discovery, FoundSuite
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
+    from skillgym_action.stages.baseline import StoredBaseline
     from skillgym_action.storage.merge import StoredReports
     from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
 
@@ -103,6 +114,18 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
         return Plan(suites=suites, runners=runners, executions=(), unrunnable=())
 
 
+def plan_with_baseline(
+    services: Services, runners: tuple[Runner, ...], options: Options
+) -> tuple[Plan, RunReport | None]:
+    """The plan, and the baseline that it would be compared with, if there is one. Raises UsageError."""
+    base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
+    plan = plan_run(services, runners, options)
+    if stored is None:
+        return plan, base
+    digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
+    return plan, stored.of_plan(plan, wanted_of_plan(services, plan, digests))
+
+
 def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
     """Raises UsageError if regressions are to fail the run, but the plan could never show one, or must not be stopped.
 
@@ -111,6 +134,8 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
     _check_stop(plan, options)
     if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
         return
+    if options.report.auto:
+        return  # the store gets more samples with each run: a comparison that shows nothing yet is inconclusive
     from skillgym_action.comparison.plans import undecidable
 
     if problem := undecidable(deciding_sessions(plan, options), base, stop_early=options.execute.stop_early):
@@ -126,7 +151,7 @@ def _check_stop(plan: Plan, options: Options) -> None:
         raise UsageError(f"{stop} with --stop-early: only one of them can decide", remedy="leave one of them out")
     if options.execute.maxfail is not None:
         raise UsageError(f"{stop} with --maxfail: only one of them can end the run", remedy="leave one of them out")
-    if options.report.baseline is None:
+    if options.report.baseline is None and not options.report.auto:
         raise UsageError(f"{stop} without a baseline: there is nothing to compare with", remedy="name a --baseline")
     if "regression" not in options.gate.fail_on:
         raise UsageError(
@@ -173,38 +198,37 @@ def run(
     ``command``: the name of the command, for the run report and the journal.
     """
     began, times = services.clock.now(), _StageTimes(services)
-    base = read_baseline(services, options)
+    base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
     plan = plan_run(services, runners, options)
+    digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
+    wanted = wanted_of_plan(services, plan, digests)
+    base = stored.of_plan(plan, wanted) if stored else base
     check_plan(plan, base, options)
-    cut_off = ("the run was cancelled before all suites were loaded",) if services.cancelled else ()
-    if plan.nothing_selected and not services.cancelled:
-        cut_off = (f"no case to run: {plan.nothing_selected}",)
+    cut_off = _cut_off(services, plan)
     services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
     of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
-    services.workspaces.hide(path for suite in (*plan.suites, *of_checkout) for path in _hidden(suite))
-    services.workspaces.hide(_folders_of_arms(services, options))
+    services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
     suites_from = (
         _suites_from(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
     )
     _hide_untrusted_configuration(services)
-    digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     journal = _journal(services, plan, options, began, command)
-    _refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
+    refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
     times.ended("suites and plan")
     plan = install_agents(services, plan, options.install_agents)
     times.ended("installation of agents")
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
-    from skillgym_action.stages.report import compare_with_baseline, report_run
+    from skillgym_action.stages.report import report_run
 
     executed = execute(services, plan, options.execute, journal, futility_rule(base, options))
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
-    part, parts = options.plan.shard
-    shard = f"{part}/{parts}" if parts > 1 else None
+    shard = "{}/{}".format(*options.plan.shard) if options.plan.shard[1] > 1 else None
     report = report_run(services, plan, executed.results, journal, command=command, shard=shard)
     stopped_early = options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
     report = replace(
         report,
+        results=with_inputs(report.results, wanted),
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
         incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
@@ -213,7 +237,30 @@ def run(
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
-    return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
+    compared = _compared(services, report, options, (base, stored))
+    return _decided_and_published(services, compared, with_first_run(options, stored), show)
+
+
+def _compared(
+    services: Services, report: RunReport, options: Options, baseline: tuple[RunReport | None, StoredBaseline | None]
+) -> RunReport:
+    """The report, compared with a baseline that the user named or with the store, and added to the store.
+
+    Shards, which another job puts together, and stored sessions that are judged again are not added.
+    """
+    from skillgym_action.stages.report import compare_with_baseline
+
+    base, stored = baseline
+    compared = compare_with_store(report, stored) if stored else compare_with_baseline(report, base, options.report)
+    is_whole = options.plan.shard[1] == 1 and options.plan.only is None
+    return add_to_store(services, compared, options.store) if is_whole else compared
+
+
+def _cut_off(services: Services, plan: Plan) -> tuple[str, ...]:
+    """Why the plan lacks cases, a sentence per reason."""
+    if services.cancelled:
+        return ("the run was cancelled before all suites were loaded",)
+    return (f"no case to run: {plan.nothing_selected}",) if plan.nothing_selected else ()
 
 
 def _session_limits(options: Options) -> LimitSettings:
@@ -254,9 +301,10 @@ def _folders_of_arms(services: Services, options: Options) -> tuple[str, ...]:
     return tuple(path.relative_to(root).as_posix() for path in folders if path.is_relative_to(root) and path != root)
 
 
-def _hidden(suite: BenchmarkSuite) -> tuple[str, ...]:
-    """Paths that agents must not see: the suite, its reference solutions, and what it names itself."""
-    return (suite.path, solutions_folder(suite.path), *suite.hidden)
+def _hidden(suites: Iterable[BenchmarkSuite]) -> Iterator[str]:
+    """Paths that agents must not see: suites, their reference solutions, and what they name themselves."""
+    for suite in suites:
+        yield from (suite.path, solutions_folder(suite.path), *suite.hidden)
 
 
 def _suites_of_checkout(services: Services, options: Options) -> tuple[BenchmarkSuite, ...]:
@@ -305,14 +353,15 @@ def report(
 
     ``roots``: the run directories in which the artifacts of their sessions are searched.
     """
-    from skillgym_action.stages.report import compare_with_baseline, report_stored_run
+    from skillgym_action.stages.report import report_stored_run
 
-    base = read_baseline(services, options)
+    base, store = read_baseline(services, options), read_store(services, options.report, options.store)
     for _, stored in runs:
-        _refuse_itself(base, options, stored.id, stored.started_at)
+        refuse_itself(base, options, stored.id, stored.started_at)
     report = report_stored_run(services, _compared_with_checkout(services, runs, options))
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
-    return _decided_and_published(services, compare_with_baseline(report, base, options.report), options, show)
+    compared = _compared(services, report, options, (base, store))
+    return _decided_and_published(services, compared, with_first_run(options, store), show)
 
 
 def compare(
@@ -334,7 +383,7 @@ def compare(
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
     before = merged(base, "base")
     for _, stored in head:
-        _refuse_itself(before, options, stored.id, stored.started_at)
+        refuse_itself(before, options, stored.id, stored.started_at)
     after = report_stored_run(services, merged(head, "head"))
     compared = compare_with_baseline(after, before, options.report)
     return _decided_and_published(services, compared, options, lambda report: show(before, report))
@@ -352,9 +401,9 @@ def write_html(
     from skillgym_action.stages.report import compare_with_baseline, report_stored_run
     from skillgym_action.storage.merge import merged
 
-    base = read_baseline(services, options)
+    base, store = read_baseline(services, options), read_store(services, options.report, options.store)
     report = report_stored_run(services, merged(runs, services.directory.path.name))
-    report = compare_with_baseline(report, base, options.report)
+    report = compare_with_store(report, store) if store else compare_with_baseline(report, base, options.report)
     report = replace(report, decision=gate(report, options.gate))
     artifacts = _artifacts(services, options, roots)
     try:
@@ -434,45 +483,6 @@ def _journal_settings(options: Options) -> dict[str, float | str | None]:
         "max-steps": options.execute.max_steps,
         "timeout": options.plan.timeout,
     }
-
-
-def read_baseline(services: Services, options: Options) -> RunReport | None:
-    """The baseline, read before any session starts. None: nothing is to be compared, or there is no baseline yet.
-
-    Raises UsageError if it cannot be used; if it is missing and not optional; and if regressions are to fail the run,
-    but no baseline is named.
-    """
-    wanted = options.report
-    if wanted.baseline is None:
-        if "regression" in options.gate.fail_on and not wanted.baseline_optional:
-            raise UsageError(
-                "regression in fail-on without a baseline: there is nothing to compare with",
-                remedy="name a baseline, or leave the word regression out",
-            )
-        return None
-    from skillgym_action.storage.stored_runs import baseline
-
-    base = baseline(wanted.baseline, services.cwd)
-    if base is None and not wanted.baseline_optional:
-        raise UsageError(
-            f"no baseline at {wanted.named}",
-            remedy="name the results of an earlier run; for a first run set baseline-optional",
-        )
-    return base
-
-
-def _refuse_itself(base: RunReport | None, options: Options, id_: str, started_at: str) -> None:
-    """A run is never worse than itself. Raises UsageError if regressions are to fail it."""
-    if base and "regression" in options.gate.fail_on and (base.id, base.started_at) == (id_, started_at):
-        raise compared_with_itself(options)
-
-
-def compared_with_itself(options: Options) -> UsageError:
-    """The error for a baseline that has the sessions which it is to be compared with."""
-    return UsageError(
-        f"the baseline {options.report.named} is the run itself, so no regression could be shown",
-        remedy="name the results of another run",
-    )
 
 
 def _decided_and_published(

@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from skillgym_action.baselines import Store
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.clock import Clock
+    from skillgym_action.github.event import GitHubEvent
     from skillgym_action.github.publisher import Publisher
     from skillgym_action.judge.client import Judge
     from skillgym_action.model.execution import Execution
@@ -81,9 +83,10 @@ class Services:
     """The adapters that stages use. ``cwd`` is absolute.
 
     ``suites``: the repository that suites are read from; same as ``repository`` unless ``suite_source`` is separate.
-    ``installs``: CLIs of agents. ``directory``: the run directory. ``links`` and ``publisher`` exist on GitHub only.
+    ``installs``: CLIs of agents. ``directory``: the run directory. ``links``, ``publisher`` and ``event``
+    exist on GitHub only.
     Only if they are configured: ``judge``, the model that grades; ``snapshots``, stored token counts; ``prices`` per
-    million tokens, by model; ``templates``, the user's report templates.
+    million tokens, by model; ``templates``, the user's report templates; ``store``, results of earlier runs.
     ``untrusted_configuration``: hides agent configuration of an untrusted commit from agents; None: all is trusted.
     """
 
@@ -105,4 +108,6 @@ class Services:
     prices: Mapping[str, Price] = field(default_factory=dict)
     snapshots: SnapshotFile | None = None
     untrusted_configuration: UntrustedConfiguration | None = None
+    event: GitHubEvent | None = None
     templates: ReportTemplates | None = None
+    store: Store | None = None

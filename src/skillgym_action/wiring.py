@@ -48,6 +48,7 @@ from skillgym_action.workspaces.workspaces import Workspaces
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from skillgym_action.baselines import Store
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent
     from skillgym_action.github.publish_options import PublisherOptions
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from skillgym_action.processes.users import AgentUser
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.services import Observer
+    from skillgym_action.settings.baseline_options import StoreOptions
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
     from skillgym_action.storage.snapshot_file import SnapshotFile
@@ -198,15 +200,13 @@ def open_services(
         processes = stack.enter_context(launcher)
         repository, source = Repository(context.root, processes, context.checkout), context.suite_source
         workspaces = stack.enter_context(Workspaces(repository, processes))
-        own = {directory, source.root} - {context.root}
-        workspaces.hide(path.relative_to(context.root).as_posix() for path in own if path.is_relative_to(context.root))
+        workspaces.hide(_own_paths(context, directory, options))
         logs = _logs(context, directory, user, stack)
         hosts = stack.enter_context(SuiteHosts(processes, root=source.root, logs=logs.open_path, node=context.node))
         hosts.excluded_packages = source.separate_checkout
         hosts.log_ended = logs.redact
         clock, event = Clock(), context.job.event if context.job else None
-        templates = _templates(options, processes, context)
-        publisher = None
+        templates, publisher = _templates(options, processes, context), None
         if options and event and (job := context.job) and job.token is not None:
             api = stack.enter_context(closing(_github_api(event, job.token, context.environment, clock, cancelled)))
             publisher = _publisher(api, event, options, context, observer, templates)
@@ -231,12 +231,50 @@ def open_services(
             snapshots=_snapshots(options.execute.snapshots if options else None, source.checkout),
             untrusted_configuration=_untrusted_configuration(context),
             templates=templates,
+            event=event or _event_of_command(context),
+            store=store_of(context, options.store, processes, clock) if options and options.store else None,
         )
 
 
+def _own_paths(context: LaunchContext, directory: Path, options: Options | None) -> Iterator[str]:
+    """Paths in the checkout that are no part of what agents work on: run directory, folder of suites, and store."""
+    store = options.store.path if options and options.store else None
+    for path in {directory, context.suite_source.root, store or directory} - {context.root}:
+        if path.is_relative_to(context.root):
+            yield path.relative_to(context.root).as_posix()
+
+
+def store_of(context: LaunchContext, options: StoreOptions, processes: ProcessLauncher, clock: Clock) -> Store:
+    """The store of a run."""
+    if options.path is not None:
+        from skillgym_action.baselines.path_store import path_store
+
+        return path_store(options.path, options.named)
+    from skillgym_action.baselines.branch_store import BranchStore, Remote
+
+    event = context.job.event if context.job else None
+    if event or (event := _event_of_command(context)):
+        token = context.job.repository_token if context.job else context.environment.get("GITHUB_TOKEN", "")
+        remote = Remote(url=f"{event.server_url}/{event.repository}.git", token=token)
+    else:
+        of_user = {name: context.environment.get(name, "") for name in ("HOME", "SSH_AUTH_SOCK")}
+        url = Repository(context.root, processes, context.checkout).remote_url() or ""
+        remote = Remote(url=url, environment=of_user)
+    return BranchStore(remote, processes, clock)
+
+
+def _event_of_command(context: LaunchContext) -> GitHubEvent | None:
+    """The event of the job that a command runs in, outside of the action."""
+    from skillgym_action.github.event import github_event
+
+    return github_event(context.environment) if context.in_job and context.job is None else None
+
+
 @contextmanager
-def services_without_run(context: LaunchContext, observer: Observer, user_name: str | None) -> Iterator[Services]:
-    """Adapters for commands that only run suite programs. Files that they write are deleted.
+def services_without_run(
+    context: LaunchContext, observer: Observer, user_name: str | None, store: StoreOptions | None = None
+) -> Iterator[Services]:
+    """Adapters for commands that only run suite programs. Files that they write are deleted. ``store``: to be read.
 
     Raises KeyboardInterrupt at the end if it was cancelled.
     """
@@ -244,7 +282,8 @@ def services_without_run(context: LaunchContext, observer: Observer, user_name: 
         TemporaryDirectory(prefix="skillgym-") as folder,
         open_services(context, Path(folder) / "run", observer, user_name=user_name) as services,
     ):
-        yield services
+        found = store_of(context, store, services.processes, services.clock) if store else None
+        yield replace(services, store=found)
         if services.cancelled:
             raise KeyboardInterrupt
 

@@ -222,6 +222,8 @@ def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -
         event=event,
         untrusted_repository=_untrusted_repository(event, inputs) if event and mode != "report" else None,
         token=None if mode == "run" else inputs.get("github-token", ""),
+        repository_token=inputs.get("github-token", ""),
+        stores=mode != "run",
         programs=mode != "report",
         annotations=_boolean(inputs, "annotations"),
         summary=step_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,

@@ -26,7 +26,7 @@ from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import cause, counted, place
 from skillgym_action.repository.reference_solutions import problem_with, solution_paths, solutions_folder
 from skillgym_action.settings import resolve
-from skillgym_action.settings.options import ReportOptions
+from skillgym_action.settings.baseline_options import ReportOptions
 from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.stages.plan import plan
 from skillgym_action.text.escaping import terminal_line

@@ -32,9 +32,9 @@ from skillgym_action.reporters.rate_wording import comparison_verdict, differenc
 from skillgym_action.reporters.terminal_comparison import render
 from skillgym_action.reporters.wording import runner_id
 from skillgym_action.settings import resolve
+from skillgym_action.settings.baseline_options import ReportOptions
 from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.settings.option_types import PRINTED
-from skillgym_action.settings.options import ReportOptions
 from skillgym_action.storage.session_artifacts import artifact_root
 from skillgym_action.storage.stored_runs import stored_reports
 
@@ -88,7 +88,7 @@ def _options(options: Options, settings: Settings, context: LaunchContext, base:
     )
     publish = replace(options.publish, html=options.publish.html and settings.output is not None)
     compared = ReportOptions(baseline=context.cwd / base, named=base)
-    return replace(options, gate=gate, report=compared, publish=publish)
+    return replace(options, gate=gate, report=compared, publish=publish, store=None)
 
 
 def _run_directory(

@@ -16,6 +16,7 @@ PATH_INPUTS = (
     "results",
     "suites-from",
     "baseline",
+    "store",
     "template-dir",
     "report-dir",
     "resume",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action import pipeline, wiring
+from skillgym_action import wiring
 from skillgym_action.cli.run import run_in_terminal
 from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
+from skillgym_action.stages.baseline import compared_with_itself
 from skillgym_action.storage.stored_runs import RESULTS, stored_run
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
     baseline = options.report.baseline
     same = baseline is not None and baseline.resolve() in (run_directory.resolve(), (run_directory / RESULTS).resolve())
     if same and "regression" in options.gate.fail_on:
-        raise pipeline.compared_with_itself(options)
+        raise compared_with_itself(options)
     directory = resolve.run_directory(settings, config, context)
     if directory == run_directory.resolve():
         raise UsageError("--output is the run that is judged again", remedy="name another folder")

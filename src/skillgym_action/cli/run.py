@@ -78,9 +78,8 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
 
 def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:
     terminal = terminal_for(settings, context)
-    with wiring.services_without_run(context, terminal, settings.agent_user) as services:
-        base = pipeline.read_baseline(services, options)
-        plan = pipeline.plan_run(services, runners, options)
+    with wiring.services_without_run(context, terminal, settings.agent_user, options.store) as services:
+        plan, base = pipeline.plan_with_baseline(services, runners, options)
         if plan.executions:
             pipeline.check_plan(plan, base, options)
     for execution in plan.executions:

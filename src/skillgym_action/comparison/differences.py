@@ -5,8 +5,10 @@ Each of them may explain a change of the rates as well as a change of the agent 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from skillgym_action.limits import MAX_INPUT_DIFFERENCES
 from skillgym_action.model.comparison import Difference
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ T = TypeVar("T")
 def differences(base: RunReport, head: RunReport) -> Iterator[Difference]:
     """The differences: the tool's first, then those of runners and of suites. What is unknown on a side is none."""
     yield from _difference("skillgym-action", "", base.version, head.version)
-    yield from _difference("judge", "", _judge(base), _judge(head))
+    yield from _difference("judge", "", judge_in_words(base), judge_in_words(head))
     limits = (dict(limits_in_words(report.limits)) for report in (base, head))
     for what, values in _in_both(*limits):
         yield from _difference(what, "", *values)
@@ -35,9 +37,10 @@ def differences(base: RunReport, head: RunReport) -> Iterator[Difference]:
     suites = ({suite.path: suite for suite in report.suites} for report in (base, head))
     for path, (before, after) in _in_both(*suites):
         yield from _of_suite(path, before, after)
+    yield from islice(_of_inputs(base, head), MAX_INPUT_DIFFERENCES)
 
 
-def _judge(report: RunReport) -> str | None:
+def judge_in_words(report: RunReport) -> str | None:
     """The judge's model, with the versions that it replied with; None without a judge."""
     judge = report.judge
     if judge is None:
@@ -61,6 +64,24 @@ def _of_suite(path: str, before: BenchmarkSuite, after: BenchmarkSuite) -> Itera
     """Prompts and assertions are compared one by one; a check's body is only in the suite's digest."""
     yield from _difference("suite file", path, _short(before.digest), _short(after.digest))
     yield from _difference("workspace template", path, _short(before.template_digest), _short(after.template_digest))
+
+
+def _of_inputs(base: RunReport, head: RunReport) -> Iterator[Difference]:
+    """What single executions were given, where both sides know it: as with a baseline that a store has."""
+    earlier = {_name(result): result.inputs for result in base.results}
+    for result in head.results:
+        before, after = earlier.get(_name(result)), result.inputs
+        if before is None or after is None or before == after:
+            continue
+        suite, case, runner = _name(result)
+        subject = f"{suite}: {case} [{runner}]"
+        yield from _difference("prompt", subject, before.prompt, after.prompt)
+        yield from _difference("assertions", subject, before.assertions, after.assertions)
+        yield from _difference("workspace inputs", subject, before.workspace, after.workspace)
+
+
+def _name(result: Result) -> tuple[str, str, str]:
+    return result.suite.path, result.case_id, result.runner.id if result.runner else ""
 
 
 def _difference(what: str, subject: str, before: str | None, after: str | None) -> Iterator[Difference]:

@@ -40,6 +40,8 @@ class GitHubEvent:
 
     ``pull``: number of the pull request, where the payload has it; ``base``: the commit that a pull request or a merge
     group is to be merged into; ``merge``: GitHub's test merge of the head, which actions/checkout checks out.
+    ``base_branch``: of a pull request; ``default_branch``: of the repository, where the payload has it. ``ref`` and
+    ``sha``: what the workflow runs for; ``ref_protected``: whether the branch is protected. ``job``: the job's id.
     """
 
     name: str
@@ -54,6 +56,17 @@ class GitHubEvent:
     pull: int | None = None
     base: str | None = None
     merge: str | None = None
+    base_branch: str | None = None
+    default_branch: str | None = None
+    ref: str = ""
+    ref_protected: bool = False
+    sha: str = ""
+    job: str = ""
+
+    @property
+    def branch(self) -> str | None:
+        """The branch that the workflow runs for; None if it is none."""
+        return self.ref.removeprefix("refs/heads/") if self.ref.startswith("refs/heads/") else None
 
     @property
     def run_key(self) -> str:
@@ -116,6 +129,10 @@ class _Repository(BaseModel):
     full_name: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
 
 
+class _OwnRepository(BaseModel):
+    default_branch: str | None = None
+
+
 class _Head(BaseModel):
     sha: Sha
     ref: str | None = None
@@ -124,6 +141,7 @@ class _Head(BaseModel):
 
 class _Base(BaseModel):
     sha: Sha
+    ref: str | None = None
 
 
 class _PullRequest(BaseModel):
@@ -156,6 +174,7 @@ class _Payload(BaseModel):
     merge_group: _MergeGroup | None = None
     issue: _Issue | None = None
     ref: str | None = None
+    repository: _OwnRepository | None = None
 
 
 def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
@@ -179,7 +198,18 @@ def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
         pull=pull,
         base=_base(payload, name),
         merge=_merge(name, environment),
+        base_branch=_base_branch(payload, name),
+        default_branch=payload.repository.default_branch if payload.repository else None,
+        ref=environment.get("GITHUB_REF", ""),
+        ref_protected=environment.get("GITHUB_REF_PROTECTED") == "true",
+        sha=environment.get("GITHUB_SHA", ""),
+        job=environment.get("GITHUB_JOB", ""),
     )
+
+
+def _base_branch(payload: _Payload, name: str) -> str | None:
+    pull = payload.pull_request if name in PULL_REQUEST_EVENTS else None
+    return pull.base.ref if pull and pull.base else None
 
 
 def _base(payload: _Payload, name: str) -> str | None:

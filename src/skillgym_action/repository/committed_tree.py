@@ -16,7 +16,7 @@ from skillgym_action.filesystem.bundle import BundleEntry
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.unpacking import unpack
-from skillgym_action.limits import MAX_BUNDLE_LINK_BYTES
+from skillgym_action.limits import MAX_BUNDLE_LINK_BYTES, MAX_HISTORY_COMMITS
 from skillgym_action.repository.repository import SAFE_GIT_OPTIONS
 from skillgym_action.repository.walk import GIT
 
@@ -153,6 +153,17 @@ def merge_base(root: Path, processes: ProcessLauncher, base: str | None) -> str 
         if commit := _printed(root, processes, ("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")):
             return _printed(root, processes, ("merge-base", "HEAD", commit)) or None
     return None
+
+
+def history(root: Path, processes: ProcessLauncher) -> frozenset[str] | None:
+    """The ids of the commit that is checked out in ``root`` and of those before it, the last ``MAX_HISTORY_COMMITS``.
+
+    None without git, or if the clone is shallow. Raises OSError if git does not start.
+    """
+    if _printed(root, processes, ("rev-parse", "--is-shallow-repository")) != "false":
+        return None
+    listed = _printed(root, processes, ("rev-list", f"--max-count={MAX_HISTORY_COMMITS}", "HEAD"))
+    return frozenset(listed.split()) if listed else None
 
 
 def _printed(root: Path, processes: ProcessLauncher, arguments: tuple[str, ...]) -> str:

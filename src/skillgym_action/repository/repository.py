@@ -93,6 +93,12 @@ class Repository:
             return parents if len(parents) > 1 else ()
         return ()
 
+    def remote_url(self) -> str | None:
+        """The address of the remote ``origin``; None without git or without it."""
+        with suppress(OSError):
+            return self._git("remote", "get-url", "origin").decode().strip() if self.has_git else None
+        return None
+
     def copy_to(self, target: Path, exclude: Iterable[str]) -> None:
         """Copy all files that git does not ignore, and commit them as the only commit of a new repository.
 

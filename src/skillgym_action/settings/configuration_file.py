@@ -13,7 +13,9 @@ from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH, re
 from skillgym_action.limits import MAX_CONFIGURATION_BYTES
 from skillgym_action.model.errors import ConfigError, Location, Problem, UsageError
 from skillgym_action.repository.suite_source import checkout_as_source, normalized
+from skillgym_action.settings.baseline_options import STORED_BASELINE
 from skillgym_action.settings.configuration_sections import ConfigFile
+from skillgym_action.settings.option_types import PATH_STORE
 from skillgym_action.text.redaction import looks_like_key
 
 if TYPE_CHECKING:
@@ -112,7 +114,10 @@ def _refuse_paths(document: Document, config: Config, path: Path, checkout: Chec
         ("run", "workspace", "cwd"): workspace.cwd if workspace else None,
         ("run", "workspace", "templateDir"): workspace.template_dir if workspace else None,
         ("run", "outputDir"): run.output_dir,
-        ("run", "baseline"): run.baseline,
+        ("run", "baseline"): run.baseline if run.baseline != STORED_BASELINE else None,
+        ("store",): store.removeprefix(PATH_STORE)
+        if (store := config.file.store or "").startswith(PATH_STORE)
+        else None,
         ("report", "templates"): config.file.report.templates,
         ("snapshots", "path"): snapshots.path or SNAPSHOTS if snapshots else None,
         **{("arms", name, "files"): arm.files for name, arm in (config.file.arms or {}).items()},

@@ -28,6 +28,8 @@ class Job:
     ``programs``: whether a configuration file that is a program may be run. ``untrusted_repository``: the repository
     of the commit, if agents must not see the agent configuration in it; else None. ``workspace``: the folder that paths
     in outputs are relative to. ``confined``: whether files that are written outside of it are lost with the step.
+    ``repository_token``: for git, also where nothing is published. ``stores``: whether this job may add results to the
+    store, which one of ``mode: run`` leaves to the job that reports.
     """
 
     event: GitHubEvent | None = None
@@ -39,6 +41,8 @@ class Job:
     workspace: Path | None = None
     confined: bool = True
     untrusted_repository: str | None = None
+    repository_token: str = field(default="", repr=False)
+    stores: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

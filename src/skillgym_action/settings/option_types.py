@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -15,6 +15,8 @@ Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 Keep = Literal["changed", "all", "none"]
 OnLimit = Literal["failed", "errored"]
 Stop = Literal["futility"]
+StoreWord = Literal["branch"]
+PATH_STORE = "path="  # before the path of a store that is a folder or a file
 FAIL_ON = (
     "failed",
     "unexpected-passed",
@@ -55,6 +57,17 @@ def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
     return words
 
 
+def _store(value: str) -> str:
+    if value.startswith(PATH_STORE) and value != PATH_STORE:
+        return value
+    known = (*get_args(StoreWord), f"{PATH_STORE}DIR")
+    if value not in get_args(StoreWord):
+        raise ValueError(f"unknown store {value!r}; {did_you_mean(value, known)}")
+    return value
+
+
 FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
 ReportPaths = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_reports)]
 """Reports as (kind, path); ``PRINTED`` is the path of the only one that goes to standard output."""
+StoreName = Annotated[str, AfterValidator(_store)]
+"""``branch``, or ``path=`` and a folder or file."""

@@ -40,7 +40,7 @@ from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
-from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop
+from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop, StoreName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.settings.arm_options import ArmOptions
+    from skillgym_action.settings.baseline_options import ReportOptions, StoreOptions
     from skillgym_action.settings.gate_options import GateOptions
     from skillgym_action.settings.written_reports import PublishOptions
-    from skillgym_action.storage.changed_suites import SuiteComparison
     from skillgym_action.user_templates.template_folder import TemplateSources
 
 DEFAULT_TIMEOUT = 120.0
@@ -265,13 +265,26 @@ class Settings(ForeignSettings):
     ] = None
     baseline: Annotated[
         str | None,
-        Option((*DECIDE, "view"), "PATH", "Run directory or results file to compare with."),
+        Option(
+            (*DECIDE, "view"),
+            "PATH|auto",
+            "Run directory or results file to compare with; auto: the base's in the store.",
+        ),
         Input("baseline"),
     ] = None
     baseline_optional: Annotated[
         bool,
         Option(DECIDE, None, "Run without a comparison if there is no baseline yet."),
         Input("baseline-optional"),
+    ] = False
+
+    store: Annotated[
+        StoreName | None,
+        Option(DECIDE, "branch|path=PATH", "Where results are kept, for comparisons of later runs with them."),
+        Input("store"),
+    ] = None
+    store_write: Annotated[
+        bool, Option(DECIDE, None, "Outside of GitHub: add the results of this run to the store.")
     ] = False
 
     # --- what is written and shown
@@ -458,22 +471,6 @@ class ExecuteOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReportOptions:
-    """``baseline``: absolute path of a run directory or results file; ``named``: the path as the user wrote it.
-
-    ``baseline_optional``: without a baseline the run goes on, and nothing is compared.
-    ``configuration_differs``: whether the configuration file of ``--suites-from`` differs from that of the checkout.
-    ``suites``: how suites of stored results are compared with those of the checkout; None: not at all.
-    """
-
-    baseline: Path | None = None
-    named: str = ""
-    baseline_optional: bool = False
-    suites: SuiteComparison | None = None
-    configuration_differs: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
     """The options of all stages of a run, and of the adapters that they need."""
 
@@ -487,5 +484,6 @@ class Options:
     gate: GateOptions
     publish: PublishOptions
     publisher: PublisherOptions
+    store: StoreOptions | None = None
     templates: TemplateSources | None = None
     judge: JudgeConfig | None = None

@@ -21,6 +21,7 @@ from skillgym_action.model.suite import Bootstrap, SkillSettings, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
 from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.settings.arm_options import arm_options
+from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_options
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
 from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
@@ -32,7 +33,6 @@ from skillgym_action.settings.options import (
     LoadOptions,
     Options,
     PlanOptions,
-    ReportOptions,
     Settings,
 )
 from skillgym_action.settings.quarantine_file import read_quarantine
@@ -109,6 +109,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         ),
         publish=_publish_options(settings, config, context),
         publisher=_publisher_options(settings, config),
+        store=store_options(settings, config, context),
         templates=_templates(settings, config, context),
         judge=_judge(config, context.environment),
     )
@@ -260,10 +261,15 @@ def _snapshot_options(settings: Settings, config: Config, context: LaunchContext
 
 def _report_options(settings: Settings, config: Config, context: LaunchContext) -> ReportOptions:
     named = settings.baseline or config.file.run.baseline
+    if named == STORED_BASELINE or (not named and (settings.store or config.file.store)):
+        auto, named = True, None
+    else:
+        auto = False
     folder = context.cwd if settings.baseline else config.folder or context.cwd
     return ReportOptions(
         baseline=folder / named if named else None,
         named=named or "",
+        auto=auto,
         baseline_optional=settings.baseline_optional or config.file.run.baseline_optional,
         suites=_suite_comparison(settings, context) if settings.compare_suites else None,
         configuration_differs=configuration_differs(settings, context, config),

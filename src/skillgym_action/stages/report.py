@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.result import Result
     from skillgym_action.services import Services
-    from skillgym_action.settings.options import ReportOptions
+    from skillgym_action.settings.baseline_options import ReportOptions
     from skillgym_action.storage.journal import Journal
 
 

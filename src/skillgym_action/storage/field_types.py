@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, FailFast, Field
 
+from skillgym_action.limits import MAX_STORED_SESSIONS
 from skillgym_action.model.verdicts import Status
 
 _PART = r"(?:[^/\x00.][^/\x00]*|\.[^/\x00.][^/\x00]*|\.\.[^/\x00]+)"  # of a path: neither . nor ..
@@ -19,7 +20,10 @@ ARTIFACTS = rf"^(?:{_KEY}/)*{_KEY}$"
 NAME = r"^[^/\x00]*$"
 COMMIT = r"^[0-9a-f]{1,64}$"
 DIGEST = r"^[0-9a-f]{64}$"
+SHORT_DIGEST = r"^[0-9a-f]{16}$"
 SHARD = r"^[1-9][0-9]{0,5}/[1-9][0-9]{0,5}$"
+SESSIONS = rf"^[pf]{{1,{MAX_STORED_SESSIONS}}}$"
+WEB_ADDRESS = r"^https?://[^\s<>\"']+$"
 TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z$"
 MEANINGS = {
     PATH: "a path without steps upwards",
@@ -27,6 +31,9 @@ MEANINGS = {
     NAME: "a name without slashes",
     COMMIT: "a commit in hexadecimal digits",
     DIGEST: "64 hexadecimal digits",
+    SHORT_DIGEST: "16 hexadecimal digits",
+    SESSIONS: f"a p or an f for each of at most {MAX_STORED_SESSIONS:,} sessions",
+    WEB_ADDRESS: "an address that begins with https:// or http://",
     SHARD: "I/N, such as 2/4",
     TIME: "a time in UTC, such as 2025-01-02T03:04:05Z",
 }

@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS
+from skillgym_action.model.case_inputs import CaseInputs
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.judge_question import JudgeInfo
@@ -30,6 +31,7 @@ from skillgym_action.storage.field_types import (
     DIGEST,
     NAME,
     SHARD,
+    SHORT_DIGEST,
     ArtifactDir,
     Count,
     Id,
@@ -385,6 +387,17 @@ class FindingEntry(MappedModel):
     where: Text
 
 
+class InputsEntry(MappedModel):
+    """Digests of what an execution was given: of its prompt, assertions, workspace, and of a suite program."""
+
+    noun: ClassVar = CaseInputs
+
+    prompt: Annotated[str, Field(pattern=SHORT_DIGEST)]
+    assertions: Annotated[str, Field(pattern=SHORT_DIGEST)]
+    workspace: Annotated[str, Field(pattern=SHORT_DIGEST)]
+    program: Annotated[str, Field(pattern=SHORT_DIGEST)] | None = None
+
+
 class ResultEntry(MappedModel):
     """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it.
 
@@ -427,6 +440,7 @@ class ResultEntry(MappedModel):
     findings: Several[FindingEntry] = ()
     trigger: TriggerEntry | None = None
     quarantine: QuarantineItem | None = None
+    inputs: InputsEntry | None = None
     artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
     prompt: Text | None = None
     final_output: Annotated[Text | None, FieldSource(convert=_end_of_output)] = None

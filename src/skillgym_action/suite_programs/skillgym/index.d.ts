@@ -440,6 +440,8 @@ export interface SkillGymConfig {
   arms?: Record<string, ArmConfig>;
   runners?: Record<string, RunnerConfig>;
   skills?: SkillsConfig;
+  /** Where results are kept, for comparisons of later runs with them: `branch`, or `path=` and a folder or file. */
+  store?: string;
 }
 
 /** Suites of skills. */
@@ -471,6 +473,7 @@ export interface RunConfig {
   workspace?: SuiteWorkspaceConfig;
   tags?: string[];
   failOn?: string[];
+  /** A path, or `auto` with a `store`. */
   baseline?: string;
   baselineOptional?: boolean;
   /** US dollars. */

@@ -1,0 +1,46 @@
+"""Results of earlier runs, kept without a server, and the baseline that is made of them.
+
+A store has one line of JSON for each run, see ``stored_lines``. What reads it may not trust it: anybody who can write
+to the branch, the artifact or the folder may have written anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+
+class StoreError(Exception):
+    """A store cannot be read or written. The text says what happened, where, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreText:
+    """Lines of a store, without the last line feed. ``place``: the file that they are in, for messages."""
+
+    place: str
+    content: bytes
+
+
+class Store(Protocol):
+    """Where lines of runs are kept."""
+
+    @property
+    def title(self) -> str:
+        """What messages call it, such as ``the branch skillgym-data``."""
+        ...
+
+    def newest_first(self) -> Iterator[StoreText]:
+        """The lines of all runs, the newest files first; none if nothing was ever stored. Raises StoreError."""
+        ...
+
+    def add(self, content: bytes, name: str, at: datetime) -> None:
+        """Add the lines of a run that began ``at``; ``name`` is unique. Raises StoreError.
+
+        Several jobs may do so at once, and nothing is lost.
+        """
+        ...

@@ -1,0 +1,75 @@
+"""What a store has of the base: its lines, validated, without those of other branches and of later commits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from skillgym_action.baselines import StoreError
+from skillgym_action.baselines.stored_lines import parsed_line
+from skillgym_action.limits import MAX_BASE_LINES, MAX_STORED_CLOCK_LEAD_SECONDS
+
+if TYPE_CHECKING:
+    from skillgym_action.baselines import Store
+    from skillgym_action.baselines.stored_lines import StoredLine
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BasePoint:
+    """What counts as the base. ``branch``: the base branch; None: not known.
+
+    ``commits``: the merge base and the commits before it; None: the checkout lacks the history, so that all commits of
+    the branch count. ``group``: of this run, which is no baseline of itself. ``now``: the time, in UTC.
+    """
+
+    now: datetime
+    branch: str | None = None
+    commits: frozenset[str] | None = None
+    group: str | None = None
+
+    def has(self, line: StoredLine) -> bool:
+        """Whether a line is of the base."""
+        run = line.run
+        if run.group == self.group:
+            return False
+        if self.commits is not None:
+            return run.commit in self.commits
+        return self.branch is None or run.branch == self.branch
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BaseHistory:
+    """The lines of the base, the newest first. ``others``: how many lines were read that are not of the base."""
+
+    lines: tuple[StoredLine, ...]
+    others: int
+    now: datetime
+    branch: str | None = None
+
+
+def read_history(store: Store, base: BasePoint) -> BaseHistory:
+    """The newest lines of a store. Raises StoreError for one that cannot be read, or has a line which no run wrote.
+
+    One wrong line is enough: it shows that others than runs of this tool write to the store. Older lines than are
+    needed are not looked at.
+    """
+    lines, others = [], 0
+    latest = base.now + timedelta(seconds=MAX_STORED_CLOCK_LEAD_SECONDS)
+    seen: dict[tuple[str, str, int, str], str] = {}
+    for text in store.newest_first():
+        line = parsed_line(text.content, f"{store.title}: {text.place}")
+        if datetime.fromisoformat(line.run.at) > latest:
+            raise StoreError(f"{store.title}: {text.place}: run.at: is in the future: {line.run.at}")
+        first = line.entries[0]
+        key = line.run.id, line.suites[first.suite].path, first.runner, first.case
+        if (other := seen.setdefault(key, text.place)) != text.place:
+            raise StoreError(f"{store.title}: {text.place}: run.id: the same run is in {other}, too")
+        if not base.has(line):
+            others += 1
+            continue
+        lines.append(line)
+        if len(lines) == MAX_BASE_LINES:
+            break
+    lines.sort(key=lambda line: line.run.at, reverse=True)
+    return BaseHistory(lines=tuple(lines), others=others, now=base.now, branch=base.branch)

@@ -1,0 +1,282 @@
+"""The lines of a store: one for each run, or several for a large one; made, and validated when they are read.
+
+A line may have been written by anybody. Numbers and texts have bounds that no run reaches, and what contradicts itself
+is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from skillgym_action.baselines import StoreError
+from skillgym_action.comparison.differences import judge_in_words
+from skillgym_action.limits import MAX_STORED_LINE_BYTES, MAX_STORED_LINE_ENTRIES, MAX_STORED_SESSIONS
+from skillgym_action.model.verdicts import JUDGED, Status
+from skillgym_action.storage.field_types import (
+    COMMIT,
+    DIGEST,
+    SESSIONS,
+    SHORT_DIGEST,
+    WEB_ADDRESS,
+    Count,
+    Path,
+    Several,
+    Time,
+    Usd,
+)
+from skillgym_action.storage.mapping import MappedModel
+from skillgym_action.storage.results_schema import InputsEntry
+from skillgym_action.storage.stored_runs import plain_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.suite import BenchmarkSuite
+
+HELD, FAILED = "p", "f"
+_HELD = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
+Name = Annotated[str, Field(max_length=4_096)]
+Digest = Annotated[str, Field(pattern=SHORT_DIGEST)]
+WholeDigest = Annotated[str, Field(pattern=DIGEST)]
+_encoded = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+
+class StoredRunHead(MappedModel):
+    """The run: its id, the workflow job that it was a part of, when it began, and what it ran on.
+
+    ``group``: equal for the parts of a run that several jobs ran. ``judge``: the judge's model with its versions.
+    """
+
+    id: Annotated[str, Field(min_length=1, max_length=255)]
+    group: Annotated[str, Field(min_length=1, max_length=512)]
+    at: Time
+    commit: Annotated[str, Field(pattern=COMMIT)]
+    branch: Annotated[str, Field(max_length=1_024)] | None = None
+    link: Annotated[str, Field(max_length=2_048, pattern=WEB_ADDRESS)] | None = None
+    tool: Annotated[str, Field(max_length=100)]
+    judge: Name | None = None
+
+
+class StoredSuite(MappedModel):
+    """A suite of the run, with the digests of its files and of its workspace templates."""
+
+    path: Path
+    digest: WholeDigest | None = None
+    template: WholeDigest | None = None
+
+
+class StoredRunner(MappedModel):
+    """A runner of the run, with the type of its agent."""
+
+    id: Name
+    agent: Name
+
+
+class StoredEntry(MappedModel):
+    """One execution. ``suite`` and ``runner``: positions in the lists of the line.
+
+    ``sessions``: its samples in their order, ``p`` for one that passed and ``f`` for one that failed. ``usd``: the mean
+    cost of a session; ``ms``: the mean duration.
+    """
+
+    suite: Count
+    case: Name
+    runner: Count
+    inputs: InputsEntry
+    expected_fail: bool = False
+    version: Name | None = None
+    model: Name | None = None
+    sessions: Annotated[str, Field(pattern=SESSIONS)]
+    usd: Usd | None = None
+    ms: Count
+
+
+class StoredLine(MappedModel):
+    """A whole line."""
+
+    schema_: Annotated[Literal[1], Field(alias="schema")]
+    run: StoredRunHead
+    suites: Annotated[Several[StoredSuite], Field(max_length=10_000)]
+    runners: Annotated[Several[StoredRunner], Field(max_length=10_000)]
+    entries: Annotated[Several[StoredEntry], Field(min_length=1, max_length=MAX_STORED_LINE_ENTRIES)]
+
+    def contradiction(self) -> str | None:
+        """What does not fit together, if anything."""
+        seen = set()
+        for number, entry in enumerate(self.entries):
+            if entry.suite >= len(self.suites) or entry.runner >= len(self.runners):
+                return f"entries.{number}: there is no such suite or runner in the line"
+            key = entry.suite, entry.case, entry.runner
+            if key in seen:
+                return f"entries.{number}: is the same case on the same runner as another entry"
+            seen.add(key)
+        return None
+
+
+class ExecutionName(NamedTuple):
+    """Which execution it is: path of its suite, id of its case, id of its runner."""
+
+    suite: str
+    case: str
+    runner: str
+
+
+class EntryKey(NamedTuple):
+    """What an execution depends on besides the repository. Entries with equal keys are samples of the same.
+
+    ``tool``: the major version of this tool. None: not known, or there is none.
+    """
+
+    prompt: str
+    assertions: str
+    program: str | None
+    template: str | None
+    workspace: str
+    agent: str
+    version: str | None
+    model: str | None
+    judge: str | None
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredExecution:
+    """An entry with the line that it is in."""
+
+    line: StoredLine
+    entry: StoredEntry
+
+    @property
+    def name(self) -> ExecutionName:
+        runner = self.line.runners[self.entry.runner]
+        return ExecutionName(self.line.suites[self.entry.suite].path, self.entry.case, runner.id)
+
+    @property
+    def key(self) -> EntryKey:
+        run, inputs = self.line.run, self.entry.inputs
+        return EntryKey(
+            prompt=inputs.prompt,
+            assertions=inputs.assertions,
+            program=inputs.program,
+            template=self.line.suites[self.entry.suite].template,
+            workspace=inputs.workspace,
+            agent=self.line.runners[self.entry.runner].agent,
+            version=self.entry.version,
+            model=self.entry.model,
+            judge=run.judge,
+            tool=major(run.tool),
+        )
+
+
+def major(version: str) -> str:
+    """The major version: what is before the first dot."""
+    return version.partition(".")[0]
+
+
+# --- writing ------------------------------------------------------------------------------------------
+
+
+def lines_of(report: RunReport, *, id_: str, group: str, branch: str | None) -> Iterator[bytes]:
+    """The lines of a run, each with a line feed; none if nothing was judged, or its commit is not known.
+
+    ``id_``: unique among all runs, which names of run directories are not.
+    """
+    rows = [(result, row) for result in report.results if (row := _row(result, report.sampled_repetitions))]
+    if report.commit is None:
+        return
+    link = report.links.run if report.links else None
+    head = {
+        "id": id_,
+        "group": group,
+        "at": report.started_at,
+        "commit": report.commit,
+        "branch": branch,
+        "link": link if link and link.startswith(("https://", "http://")) else None,
+        "tool": report.version,
+        "judge": judge_in_words(report),
+    }
+    head = {key: value for key, value in head.items() if value is not None}
+    for start in range(0, len(rows), MAX_STORED_LINE_ENTRIES):
+        yield _line(head, rows[start : start + MAX_STORED_LINE_ENTRIES], report.suites)
+
+
+def _line(
+    head: Mapping[str, object], rows: list[tuple[Result, dict[str, object]]], suites_of_run: Iterable[BenchmarkSuite]
+) -> bytes:
+    whole = {suite.path: suite for suite in suites_of_run}  # those of results lack the digest of the template
+    suites = {result.suite.path: whole.get(result.suite.path, result.suite) for result, _ in rows}
+    runners = {result.runner.id: result.runner for result, _ in rows if result.runner}
+    suite_at, runner_at = ({name: number for number, name in enumerate(names)} for names in (suites, runners))
+    entries = [
+        {"suite": suite_at[result.suite.path], "runner": runner_at[result.runner.id], **row}
+        for result, row in rows
+        if result.runner
+    ]
+    content = {
+        "schema": 1,
+        "run": head,
+        "suites": [
+            {"path": suite.path}
+            | ({"digest": suite.digest} if suite.digest else {})
+            | ({"template": suite.template_digest} if suite.template_digest else {})
+            for suite in suites.values()
+        ],
+        "runners": [{"id": runner.id, "agent": runner.agent.type} for runner in runners.values()],
+        "entries": entries,
+    }
+    return _encoded(content).encode() + b"\n"
+
+
+def _row(result: Result, repetitions: int | None) -> dict[str, object] | None:
+    """The part of an entry that is in the result itself; None if it has no sample, or its inputs are not known."""
+    sessions = sessions_of(result, repetitions)[:MAX_STORED_SESSIONS]
+    if result.runner is None or result.inputs is None or not sessions:
+        return None
+    inputs = result.inputs
+    row: dict[str, object] = {
+        "case": result.case_id,
+        "inputs": {"prompt": inputs.prompt, "assertions": inputs.assertions, "workspace": inputs.workspace}
+        | ({"program": inputs.program} if inputs.program else {}),
+        "sessions": sessions,
+        "ms": result.duration_ms,
+    }
+    more = {
+        "expectedFail": result.expected_fail or None,
+        "version": result.version,
+        "model": result.model or result.runner.agent.model,
+        "usd": result.cost.usd / len(result.attempts) if result.cost.usd is not None else None,
+    }
+    return row | {key: value for key, value in more.items() if value is not None}
+
+
+def sessions_of(result: Result, repetitions: int | None) -> str:
+    """The samples of an execution in their order; see ``samples_of``, which counts them."""
+    first: dict[int, Status] = {}
+    for attempt in result.attempts:
+        if attempt.status in JUDGED and (repetitions is None or attempt.repetition <= repetitions):
+            first.setdefault(attempt.repetition, attempt.status)
+    return "".join(HELD if first[number] in _HELD else FAILED for number in sorted(first))
+
+
+# --- reading ------------------------------------------------------------------------------------------
+
+
+def parsed_line(content: bytes, place: str) -> StoredLine:
+    """A validated line. Raises StoreError, which names the ``place``."""
+    if len(content) > MAX_STORED_LINE_BYTES:
+        raise StoreError(f"{place}: the line has more than {MAX_STORED_LINE_BYTES:,} bytes")
+    try:
+        line = StoredLine.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        at = ".".join(map(str, first["loc"]))
+        raise StoreError(f"{place}: {f'{at}: ' if at else ''}{plain_message(first)}") from error
+    if wrong := line.contradiction():
+        raise StoreError(f"{place}: {wrong}")
+    return line

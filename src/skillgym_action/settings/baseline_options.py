@@ -1,0 +1,69 @@
+"""What a run is compared with, and where results are stored for later comparisons."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from skillgym_action.model.errors import UsageError
+from skillgym_action.settings.option_types import PATH_STORE
+
+if TYPE_CHECKING:
+    from skillgym_action.settings.configuration_file import Config
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
+    from skillgym_action.storage.changed_suites import SuiteComparison
+
+STORED_BASELINE = "auto"  # the value of ``baseline`` that means the store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoreOptions:
+    """A store. ``path``: absolute, of a folder or file; None: the store is not one.
+
+    ``named``: as the user wrote it. ``asked``: outside of GitHub, whether this run writes to it. ``reports``: whether
+    the job publishes what it ran; one of ``mode: run`` leaves that, and storing, to another job.
+    """
+
+    kind: Literal["branch", "path"]
+    named: str
+    path: Path | None = None
+    asked: bool = False
+    reports: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportOptions:
+    """``baseline``: absolute path of a run directory or results file; ``named``: the path as the user wrote it.
+
+    ``auto``: the baseline is made of the store. ``baseline_optional``: without a baseline the run goes on, and nothing
+    is compared.
+    ``configuration_differs``: whether the configuration file of ``--suites-from`` differs from that of the checkout.
+    ``suites``: how suites of stored results are compared with those of the checkout; None: not at all.
+    """
+
+    baseline: Path | None = None
+    named: str = ""
+    auto: bool = False
+    baseline_optional: bool = False
+    suites: SuiteComparison | None = None
+    configuration_differs: bool = False
+
+
+def store_options(settings: Settings, config: Config, context: LaunchContext) -> StoreOptions | None:
+    """The store of a run; None: there is none. Raises UsageError for a path that a commit has replaced by a link."""
+    named = settings.store or config.file.store
+    if settings.store_write and named is None:
+        raise UsageError("--store-write without a store: there is nothing to write to", remedy="name a --store")
+    if named is None:
+        return None
+    reports = context.job is None or context.job.stores
+    if not named.startswith(PATH_STORE):
+        return StoreOptions(kind="branch", named=named, asked=settings.store_write, reports=reports)
+    path = named.removeprefix(PATH_STORE)
+    folder = context.cwd if settings.store else config.folder or context.cwd
+    absolute = context.suite_source.in_head(Path(os.path.normpath(folder / path)))
+    context.checkout.refuse(absolute, f"the store {path}")
+    return StoreOptions(kind="path", named=path, path=absolute, asked=settings.store_write, reports=reports)

@@ -1,0 +1,237 @@
+"""Stage: the baseline of a run, named by the user or made of the store; and the entry of the run in the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from skillgym_action import __version__
+from skillgym_action.baselines import StoreError
+from skillgym_action.baselines.input_digests import InputDigests
+from skillgym_action.baselines.permission import base_branch, refusal, run_group
+from skillgym_action.baselines.pooling import Wanted, pooled, provisional, wanted_of
+from skillgym_action.baselines.reading import BaseHistory, BasePoint, read_history
+from skillgym_action.baselines.stored_lines import EntryKey, ExecutionName, lines_of, major
+from skillgym_action.comparison.comparison import compare
+from skillgym_action.model.comparison import Comparison, Coverage
+from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.reporters.wording import counted
+from skillgym_action.repository.committed_tree import history
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from skillgym_action.model.execution import Plan
+    from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.services import Services
+    from skillgym_action.settings.baseline_options import ReportOptions, StoreOptions
+    from skillgym_action.settings.options import Options
+
+UNUSABLE = "the baseline in the store cannot be used, so nothing was compared"
+
+
+def read_baseline(services: Services, options: Options) -> RunReport | None:
+    """The baseline, read before any session starts. None: nothing is to be compared, or there is no baseline yet.
+
+    Raises UsageError if it cannot be used; if it is missing and not optional; and if regressions are to fail the run,
+    but no baseline is named.
+    """
+    wanted = options.report
+    if wanted.auto:
+        return None
+    if wanted.baseline is None:
+        if "regression" in options.gate.fail_on and not wanted.baseline_optional:
+            raise UsageError(
+                "regression in fail-on without a baseline: there is nothing to compare with",
+                remedy="name a baseline, or leave the word regression out",
+            )
+        return None
+    from skillgym_action.storage.stored_runs import baseline
+
+    base = baseline(wanted.baseline, services.cwd)
+    if base is None and not wanted.baseline_optional:
+        raise UsageError(
+            f"no baseline at {wanted.named}",
+            remedy="name the results of an earlier run; for a first run set baseline-optional",
+        )
+    return base
+
+
+def refuse_itself(base: RunReport | None, options: Options, id_: str, started_at: str) -> None:
+    """A run is never worse than itself. Raises UsageError if regressions are to fail it."""
+    if base and "regression" in options.gate.fail_on and (base.id, base.started_at) == (id_, started_at):
+        raise compared_with_itself(options)
+
+
+def compared_with_itself(options: Options) -> UsageError:
+    """The error for a baseline that has the sessions which it is to be compared with."""
+    return UsageError(
+        f"the baseline {options.report.named} is the run itself, so no regression could be shown",
+        remedy="name the results of another run",
+    )
+
+
+# --- the store -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredBaseline:
+    """What the store has of the base; or ``problem``: why it cannot be used. ``title``: what the store is called.
+
+    ``writes``: whether this run will add to the store, so that one without entries is only at its beginning.
+    """
+
+    title: str
+    history: BaseHistory | None = None
+    problem: str = ""
+    writes: bool = False
+
+    def of(self, wanted: list[Wanted], *, shard: bool = False) -> RunReport | None:
+        """The baseline for executions; None if the store has none."""
+        return pooled(self.history, wanted, shard=shard) if self.history else None
+
+    def of_plan(self, plan: Plan, digests: Mapping[int, Wanted]) -> RunReport | None:
+        """The baseline before any session, for what needs one to plan; None if there is none."""
+        wanted = [digests[execution.index] for execution in plan.executions if execution.decides]
+        base = self.of(wanted, shard=True)
+        return provisional(base, wanted) if base else None
+
+
+def read_store(services: Services, options: ReportOptions, store: StoreOptions | None) -> StoredBaseline | None:
+    """What the store has of the base, read before any session starts; None: nothing is to be compared with it.
+
+    Raises UsageError if the baseline is to come from a store, but there is none.
+    """
+    if not options.auto:
+        return None
+    if services.store is None or store is None:
+        raise UsageError("baseline auto without a store: there is nothing to compare with", remedy="name a --store")
+    commit = services.repository.commit()
+    writes = refusal(services.event, commit, asked=store.asked) is None and store.reports
+    title = services.store.title
+    try:
+        _refuse_committed(services, store)
+        point = BasePoint(
+            now=services.clock.now(),
+            branch=base_branch(services.event),
+            commits=history(services.repository.root, services.processes),
+            group=run_group(services.event),
+        )
+        found = read_history(services.store, point)
+    except StoreError as error:
+        services.observer.progress(f"note: {UNUSABLE}: {error}")
+        return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error}", writes=writes)
+    return StoredBaseline(title=title, history=found, writes=writes)
+
+
+def _refuse_committed(services: Services, store: StoreOptions) -> None:
+    """Raises StoreError for a store that the commit which is judged has brought along."""
+    root = services.repository.root
+    if store.path is None or not store.path.is_relative_to(root):
+        return
+    path = store.path.relative_to(root).as_posix()
+    committed = sorted(
+        name for name in services.repository.committed_files() if name == path or name.startswith(f"{path}/")
+    )
+    if committed:
+        raise StoreError(f"{committed[0]} is a file of the commit that is judged, which may say anything")
+
+
+def wanted_of_plan(services: Services, plan: Plan, templates: Mapping[str, str | None]) -> dict[int, Wanted]:
+    """The executions of a plan by index, with the digests of what they are given. ``templates``: by suite path.
+
+    Without a store nothing needs them.
+    """
+    if services.store is None:
+        return {}
+    digests = InputDigests(services.suites)
+    found = {}
+    for execution in plan.executions:
+        inputs, agent = digests.of(execution), execution.agent
+        found[execution.index] = Wanted(
+            name=ExecutionName(execution.suite.path, execution.case.id, execution.runner.id),
+            inputs=inputs,
+            key=EntryKey(
+                prompt=inputs.prompt,
+                assertions=inputs.assertions,
+                program=inputs.program,
+                template=templates.get(execution.suite.path),
+                workspace=inputs.workspace,
+                agent=agent.type,
+                version=None,
+                model=None,
+                judge=None,
+                tool=major(__version__),
+            ),
+            prompt=execution.case.prompt,
+        )
+    return found
+
+
+def with_inputs(results: tuple[Result, ...], wanted: Mapping[int, Wanted]) -> tuple[Result, ...]:
+    """The results with the digests of what their executions were given."""
+    return tuple(
+        replace(result, inputs=wanted[result.index].inputs) if result.index in wanted else result for result in results
+    )
+
+
+def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
+    """The report with the comparison; a store that cannot be used is an inconclusive one, an empty one a warning."""
+    if stored.problem:
+        return replace(report, comparison=_inconclusive(stored.problem))
+    base = stored.of(wanted_of(report), shard=report.shard is not None)
+    if base is not None:
+        return replace(report, comparison=compare(base, report))
+    history_ = stored.history
+    others = (
+        f" It has {counted(history_.others, 'run')} of other branches or commits."
+        if history_ and history_.others
+        else ""
+    )
+    remedy = (
+        "this run is the first of its branch; later ones are compared with it"
+        if stored.writes
+        else "let this workflow run on the base branch once, which stores results"
+    )
+    problem = Problem(
+        message=f"{stored.title} has no results of the base: nothing was compared.{others}", remedy=remedy
+    )
+    return replace(report, warnings=(*report.warnings, problem))
+
+
+def _inconclusive(reason: str) -> Comparison:
+    nothing = Coverage(judged=0, planned=0, compared=0, base_pairs=0)
+    return Comparison(base_id="the store", base_commit=None, verdict="inconclusive", reason=reason, coverage=nothing)
+
+
+def add_to_store(services: Services, report: RunReport, store: StoreOptions | None) -> RunReport:
+    """Add the results of a run to the store, if it may write; what prevents it is a warning of the report."""
+    if services.store is None or store is None or not store.reports or report.cancelled:
+        return report
+    title = services.store.title
+    if refused := refusal(services.event, report.commit, asked=store.asked):
+        services.observer.detail(f"results are not added to {title}: {refused}")
+        return report
+    id_ = f"{report.started_at}-{token_hex(6)}"
+    lines = list(lines_of(report, id_=id_, group=run_group(services.event) or id_, branch=base_branch(services.event)))
+    if not lines:
+        reason = "nothing was judged" if report.commit else "there is no commit: is this a git checkout?"
+        problem = Problem(message=f"the results were not added to {title}: {reason}")
+        return replace(report, warnings=(*report.warnings, problem))
+    try:
+        services.store.add(b"".join(lines), id_, services.clock.now())
+    except StoreError as error:
+        remedy = "see docs/how-to/compare-with-a-baseline.md of skillgym-action"
+        problem = Problem(message=f"the results were not added to the store: {error}", remedy=remedy)
+        return replace(report, warnings=(*report.warnings, problem))
+    services.observer.progress(f"results added to {title}")
+    return report
+
+
+def with_first_run(options: Options, stored: StoredBaseline | None) -> Options:
+    """The options, in which a run may be the first: one that begins the store has nothing to be compared with."""
+    if stored is None or not stored.writes:
+        return options
+    return replace(options, gate=replace(options.gate, baseline_optional=True))

@@ -1,0 +1,191 @@
+"""Runs that are compared with what earlier runs stored."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scratch import case, committed, config, git_in, repository, runner, skillgym, suite, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EIGHT = tuple(map(case, "abcdefgh"))
+GOOD, BAD = "AGENTS.md says: write out.txt", "AGENTS.md says nothing"
+AGENT = "if grep -q write AGENTS.md; then echo done > out.txt; fi"
+"""An agent that does what the repository's instructions say, so that a commit can make it worse."""
+
+
+class Project:
+    """A repository with a store beside it, and what runs in it come to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.store = folder / "repo", f"path={folder / 'store'}"
+        self._number = 0
+        self.root.mkdir()
+        files = {"bench/core.json": suite(*EIGHT), "skillgym.config.yaml": config(runner(AGENT)), "AGENTS.md": GOOD}
+        repository(self.root, files | {".gitignore": ".skillgym-results\n"}, git=True)
+
+    def commit(self, **files: str) -> None:
+        written(self.root, {name.replace("__", "/").replace("_", "."): text for name, text in files.items()})
+        committed(self.root)
+
+    def run(self, *args: str, **env: str) -> tuple[int, dict[str, Any], str]:
+        """The exit code, the results file, and what the terminal shows."""
+        self._number += 1
+        output = f".skillgym-results/{self._number}"
+        ran = skillgym("run", "bench", "--store", self.store, "--output", output, *args, cwd=self.root, **env)
+        file = self.root / output / "results.json"
+        return ran.code, json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}, ran.err
+
+    def push(self, *args: str) -> tuple[int, dict[str, Any], str]:
+        """A run that stores its results, and is red if it got worse."""
+        return self.run("--store-write", "--fail-on", "regression", *args)
+
+    def propose(self, *args: str) -> tuple[int, dict[str, Any], str]:
+        """A run that only compares, and is red if it got worse."""
+        return self.run("--fail-on", "regression", *args)
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def test_the_first_run_has_a_message_and_the_next_ones_a_baseline(project):
+    code, file, shown = project.push()
+    assert (code, file["run"].get("comparison")) == (0, None)
+    assert "has no results of the base: nothing was compared" in shown
+    assert "this run is the first of its branch; later ones are compared with it" in shown
+    assert "results added to the store" in shown
+    project.commit(README_md="other")
+    code, file, shown = project.propose()
+    comparison = file["run"]["comparison"]
+    assert (code, comparison["verdict"], comparison["pairs"]) == (0, "no-regression-shown", 8)
+    assert "of 8 cases judged both in 1 run, a minute old, up to " in shown
+
+
+def test_a_planted_regression_is_found(project):
+    project.push()
+    project.commit(AGENTS_md=BAD)
+    code, file, shown = project.propose()
+    assert (code, file["run"]["comparison"]["verdict"]) == (1, "regression"), shown
+    assert "the pass rate dropped by 100 points since the baseline (p = 0.004)" in shown
+    summary = (project.root / ".skillgym-results/2/summary.md").read_text(encoding="utf-8")
+    assert "**Regression**" in summary
+    assert "1 run, a minute old, up to" in summary
+
+
+def test_samples_of_several_runs_are_pooled(project):
+    for _ in range(3):
+        project.push("--repeat", "2")
+    _, file, shown = project.propose()
+    assert "judged both in 3 runs, a minute old, up to" in shown
+    project.commit(AGENTS_md=BAD)
+    _, file, shown = project.propose()
+    assert file["run"]["comparison"]["verdict"] == "regression"
+    assert "6 of 6 → 0 of 1" in (project.root / ".skillgym-results/5/summary.md").read_text(encoding="utf-8")
+
+
+def test_a_changed_suite_is_named_case_by_case(project):
+    project.push()
+    changed = (case("a", prompt="Do it otherwise"), *EIGHT[1:], case("new"))
+    project.commit(bench__core_json=suite(*changed))
+    code, file, shown = project.propose()
+    comparison = file["run"]["comparison"]
+    assert (code, comparison["verdict"]) == (0, "no-regression-shown"), shown
+    assert (comparison["pairs"], comparison["redefined"], comparison["added"]) == (7, 1, 1)
+    assert any(line.startswith("prompt of bench/core.json: a [sh]: ") for line in comparison["differences"])
+
+
+def test_a_lost_store_is_inconclusive_where_a_regression_counts(project):
+    code, _, shown = project.propose()
+    assert code == 3
+    assert "no baseline to compare with, so regressions cannot be detected" in shown
+    assert "let this workflow run on the base branch once" in shown
+    assert project.run()[0] == 0
+    assert project.propose("--baseline-optional")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("not json\n", "not JSON"),
+        ('{"schema": 1}\n', "run: is missing"),
+        (lambda line: line.replace('"sessions":"p"', '"sessions":"x"'), "sessions: "),
+        (lambda line: line.replace('"at":"2', '"at":"9'), "run.at: is in the future"),
+        (lambda line: line.replace('"case":"b"', '"case":"a"'), "is the same case on the same runner"),
+        (lambda line: line.replace('"suite":0', '"suite":7'), "there is no such suite or runner"),
+        (lambda line: line.replace('"path":"bench', '"path":"../bench'), "must be a path without steps upwards"),
+        (lambda line: line.replace('"schema":1', '"schema":1,"trust":"me"'), "trust: is not a key"),
+    ],
+)
+def test_a_forged_store_is_inconclusive_with_its_reason(project, content, reason):
+    project.push()
+    project.commit(AGENTS_md=BAD)
+    (file,) = (project.root.parent / "store").rglob("*.jsonl")
+    file.write_text(content if isinstance(content, str) else content(file.read_text()))
+    code, results, shown = project.propose()
+    assert (code, results["run"]["comparison"]["verdict"]) == (3, "inconclusive"), shown
+    assert "the baseline in the store cannot be used, so nothing was compared: " in shown
+    assert reason in shown
+
+
+def test_a_copy_of_a_run_that_would_count_twice_is_refused(project):
+    project.push()
+    (file,) = (project.root.parent / "store").rglob("*.jsonl")
+    file.with_name("20200101T000000Z-000000000000.jsonl").write_bytes(file.read_bytes())
+    code, _, shown = project.propose()
+    assert (code, "the same run is in" in shown) == (3, True)
+
+
+def test_a_store_that_the_commit_brings_along_is_refused(project):
+    project.store = "path=store"
+    project.push()
+    committed(project.root)
+    code, _, shown = project.propose()
+    assert (code, "is a file of the commit that is judged, which may say anything" in shown) == (3, True)
+
+
+def test_results_of_commits_that_are_not_in_the_history_do_not_count(project):
+    project.push()
+    git_in(project.root, "checkout", "--quiet", "--orphan", "other")
+    committed(project.root)
+    code, _, shown = project.propose()
+    assert (code, "It has 1 run of other branches or commits." in shown) == (3, True)
+
+
+def test_another_model_is_compared_and_named(project):
+    project.push()
+    project.commit(skillgym_config_yaml=config(runner(AGENT, model="large")))
+    _, file, _ = project.propose()
+    assert file["run"]["comparison"]["pairs"] == 8
+    project.push()
+    project.commit(skillgym_config_yaml=config(runner(AGENT, model="small")))
+    _, file, _ = project.propose()
+    assert file["run"]["comparison"]["differences"] == ["model of sh: large then, small now"]
+
+
+def test_one_file_is_a_store_too(project):
+    project.store = project.store.replace("/store", "/store.jsonl")
+    project.push()
+    file = project.root.parent / "store.jsonl"
+    file.write_bytes(file.read_bytes() + b'{"torn')
+    project.push()
+    assert file.read_bytes().count(b"\n") == 2
+    assert "judged both in 2 runs" in project.propose()[2]
+
+
+def test_a_dry_run_says_what_a_comparison_with_the_store_can_show(project):
+    project.push()
+    ran = skillgym("run", "bench", "--store", project.store, "--dry-run", cwd=project.root)
+    assert (ran.code, "drop" in ran.out) == (0, True), ran.err
+
+
+def test_auto_needs_a_store(project):
+    ran = skillgym("run", "bench", "--baseline", "auto", cwd=project.root)
+    assert (ran.code, "baseline auto without a store" in ran.err) == (2, True)
+    ran = skillgym("run", "bench", "--store", "brunch", cwd=project.root)
+    assert (ran.code, "unknown store 'brunch'" in ran.err) == (2, True)
