@@ -77,7 +77,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     runners = found.own
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
     of_workspace = shared.workspace_settings.warnings if shared.workspace_settings else ()
-    told = (*_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings)
+    told = (*_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings, *files.state.warnings)
     warnings = each_once(told, MAX_AGENTV_WARNINGS)
     if shared.workspace_settings is None and stand_ins:
         warnings.extend(_hooks_without_workspace(read.top, runners))
@@ -222,7 +222,8 @@ def _budget(execution: SuiteValue | None) -> float | None:
 
 def _retries(execution: SuiteValue | None) -> int:
     """Retries of every test: with ``pass_at_k``, one trial that passes is enough."""
-    trials = execution.get("trials") if execution else None
+    if trials := execution.get("trials") if execution else None:
+        trials.mapping()
     if trials is None or trials.text("strategy") not in {None, "pass_at_k"}:
         return 0
     return max(0, int(trials.number("count", most=1000, whole=True) or 1) - 1)
@@ -232,11 +233,13 @@ def _retries(execution: SuiteValue | None) -> int:
 
 
 def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
-    from skillgym_action.agentv.known_keys import TRIALS, WORKSPACE, unknown_in, unknown_in_assertions
+    from skillgym_action.agentv.known_keys import WORKSPACE, unknown_in, unknown_in_assertions
+    from skillgym_action.agentv.messages import dropped_messages
 
     yield from top.unknown_keys(KNOWN_KEYS)
     yield from unknown_in(top.get("workspace"), WORKSPACE)
     yield from unknown_in_assertions(top.get("assertions", "assert"))
+    yield from dropped_messages(top.get("input"))
     for alias, name in ALIASES.items():
         if value := top.get(alias):
             yield value.problem(f"{alias} is an old name", f"write {name}")
@@ -244,6 +247,13 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
         if name in files.secrets and name not in files.environment:
             value = replace(top, key_path=key_path)
             yield value.problem(f"{name} is left empty: suites cannot use secrets", "targets.yaml may name it")
+    yield from _without_effect(top)
+
+
+def _without_effect(top: SuiteValue) -> Iterator[Problem]:
+    """Warnings about keys that are known, and have no effect or not that of AgentV."""
+    from skillgym_action.agentv.known_keys import TARGET_OF_SUITE, TRIALS, unknown_in
+
     if top.get("preprocessors"):
         yield top.problem(
             "preprocessors are not supported: graders see files as they are", "convert them with a hook before_each"
@@ -253,6 +263,7 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
         return
     yield from execution.unknown_keys(EXECUTION_KEYS)
     yield from unknown_in(execution.get("trials"), TRIALS)
+    yield from unknown_in(execution.get("targets"), TARGET_OF_SUITE)
     if value := execution.get("workers"):
         yield value.problem("workers is ignored: a suite does not set the number of parallel sessions", "use --jobs")
     if (value := execution.get("fail_on_error", "failOnError")) and value.value:

@@ -107,7 +107,7 @@ def plugin_case(written: CaseFiles, files: PluginFiles, workspace: WorkspaceSpec
     )
     plugins = found.unless(lambda: value.items() if (value := keys.get("plugins")) else None)
     if found.problems:
-        raise SuiteError.of(*found.problems)
+        raise SuiteError.of(*found.problems, *warnings)
     return PluginCase(case=case, plugins=plugins, warnings=warnings)
 
 
@@ -161,7 +161,7 @@ class _Keys:
             return
         for key, remedy in (("schema_version", "schema_version: 1.0"), ("name", "name: CASE")):
             if not self.settings.has(key):
-                raise self.settings.error(f"has no {key}", f"write {remedy}")
+                raise self.settings.missing(key, f"write {remedy}")
         version = self.settings.member("schema_version")
         if isinstance(version.value, dict | list) or not _VERSION.fullmatch(text_of(version.value)):
             raise version.error(
@@ -250,7 +250,7 @@ def _assertions(written: CaseFiles, keys: _Keys, source: GraderSource) -> tuple[
             entry.mapping()
             name = entry.text("name")
             if name is None:
-                raise entry.error("has no name", "write name: …, which reports show")
+                raise entry.missing("name", "write name: …, which reports show")
             found.append(WrittenGrader(value=entry, name=name))
     for value, body, name in written.graders:
         found.append(WrittenGrader(value=value, name=value.text("name") or name, body=body))

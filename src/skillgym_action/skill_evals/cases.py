@@ -139,6 +139,9 @@ def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: 
     loaded.warnings.unknown(members, keys.CASE_KEYS, "a case", free=keys.EXPECTED_PREFIX)
     prompt = prompt_of(members, keys.PROMPT, loaded.warnings)
     written = members.named("files")
+    for one in written.items() if written and isinstance(written.value, list) else ():
+        if isinstance(one.value, dict):
+            loaded.warnings.unknown(keys.Members(one), keys.FILE_KEYS, "an input file")
     files = settings.places.files_of(written) if written else ()
     asked = CaseAssertions(patterns=loaded.patterns, warnings=loaded.warnings, skills=settings.skills)
     expected = _read_assertions(members, asked)
@@ -150,7 +153,7 @@ def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: 
     metadata, rounds = members.named("metadata"), _number(members, "max_turns", whole=True)
     return BenchmarkCase(
         id=case_id,
-        title=title_of(members),
+        title=title_of(members, loaded.warnings),
         prompt=with_input_files(prompt, files),
         location=members.value.location,
         assertions=assertions,
@@ -255,8 +258,11 @@ def skills_named(cases: SuiteValue) -> tuple[str, ...]:
 # --- parts ------------------------------------------------------------------------------------------
 
 
-def title_of(members: keys.Members) -> str | None:
+def title_of(members: keys.Members, warnings: keys.KeyWarnings) -> str | None:
     """The name of a case for people."""
+    for item in members.all(keys.NAME):
+        if not isinstance(item.value, str):
+            warnings.once(item, f"{item.key_path[-1]} is no text: it is not shown", "write a text")
     names = (item.value.strip() for item in members.all(keys.NAME) if isinstance(item.value, str))
     return next((name[:MAX_CASE_ID_CHARACTERS] for name in names if name), None)
 

@@ -33,6 +33,7 @@ export class SuiteProgram {
   constructor(module, file, places) {
     this.#file = file;
     this.#places = places;
+    refuseMisspelledWorkspace(module, places.at(file));
     this.#workspace = workspaceOf(module.workspace, places.ofExport(file, "workspace"));
     const items = itemsOf(module.default, places.at(file));
     if (items.length > MAX_SUITE_CASES) {
@@ -134,6 +135,14 @@ function* problemsOf(found, id) {
     yield ["classifyFailure is not a function", "write `classifyFailure(result) { … }`"];
   }
   yield* unknownIn(found, FIELDS, "field");
+}
+
+function refuseMisspelledWorkspace(module, location) {
+  if (module.workspace !== undefined) return;
+  const isNear = (name) => name !== "workspace" && distance(name.toLowerCase(), "workspace") <= 2;
+  const name = Object.keys(module).find(isNear);
+  if (name === undefined) return;
+  throw new SuiteProgramError(`the export ${shown(name)} has no effect`, "call it workspace", location);
 }
 
 function workspaceOf(workspace, location) {
