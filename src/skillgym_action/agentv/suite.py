@@ -11,9 +11,18 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.suite_files import SuiteFiles
-from skillgym_action.agentv.suite_names import TEST_KEYS, accepts, named, rejection
+from skillgym_action.agentv.suite_names import (
+    OF_PROMPTFOO,
+    PROMPTFOO_NAME,
+    REWRITE,
+    TEST_KEYS,
+    accepts,
+    named,
+    rejection,
+)
 from skillgym_action.agentv.variables import dotenv, merged, references
 from skillgym_action.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARACTERS
+from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.text.redaction import is_secret_name
 
@@ -24,7 +33,6 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.cases import LoadedCases, SharedSettings
     from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.formats import SuiteFile
-    from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.suite import BenchmarkCase
 
@@ -69,6 +77,9 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     from skillgym_action.agentv.known_keys import each_once
     from skillgym_action.agentv.targets import STAND_INS, runners_of
 
+    if PROMPTFOO_NAME.search(source.path):
+        location = Location(path=source.path)
+        raise SuiteError.of(Problem(message=OF_PROMPTFOO, location=location, remedy=REWRITE))
     files = _files(source)
     read = _read(source, files)
     shared = _shared(read.top, files)
