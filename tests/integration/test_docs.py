@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from docs_tables import REPOSITORY, documents, renewed
+from docs_tables import FILE, REPOSITORY, documents, files_in, renewed
 from scratch import skillgym, written
 from skillgym_action.agents import AGENTS
 from skillgym_action.agents.command import EVENTS, PLACEHOLDER
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 ROW = re.compile(r"^\| (.+) \|$", re.MULTILINE)
 HELPED = re.compile(r"^ +(?:-\w, )?(--[a-z-]+)", re.MULTILINE)
@@ -76,11 +75,6 @@ def words(text: str) -> set[str]:
 
 def shown_help(command: str) -> str:
     return skillgym(command, "--help", cwd=REPOSITORY).out
-
-
-def files_in(text: str) -> dict[str, str]:
-    """The files that a document has its readers write."""
-    return dict(FILE.findall(text))
 
 
 WITH_FILES = [path for path in documents() if FILE.search(path.read_text(encoding="utf-8"))]
@@ -314,7 +308,7 @@ def test_links_inside_the_repository_lead_somewhere(document):
 def test_suites_and_configurations_of_a_document_are_sound(document, tmp_path):
     written(tmp_path, files_in(document.read_text(encoding="utf-8")))
     ran = skillgym("check", cwd=tmp_path, STAND_IN_LEVEL="1")
-    if list(tmp_path.glob("bench/*")) or list(tmp_path.rglob("evals.json")):
+    if any(list(tmp_path.rglob(name)) for name in ("bench/*", "evals.json", "plugin.json")):
         assert (ran.code, ran.err) == (0, "")
     else:
         assert ran.err == "error: no suite was found; name a suite file or a folder that contains one\n"

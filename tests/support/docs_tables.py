@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 
+FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
 
 def of_action(section: str) -> Iterator[tuple[str, str]]:
     """Inputs or outputs of action.yml."""
@@ -113,6 +115,11 @@ def markdown(rows: Iterable[tuple[str, ...]]) -> str:
 def renewed(text: str) -> str:
     """``text`` with its tables made anew."""
     return TABLE.sub(lambda found: f"{found[1]}{markdown(TABLES[found[2]]())}{found[4]}", text)
+
+
+def files_in(text: str) -> dict[str, str]:
+    """The files that a document has its readers write."""
+    return dict(FILE.findall(text))
 
 
 def documents() -> list[Path]:

@@ -21,6 +21,7 @@ from skillgym_action.agentv.field_graders import field_accuracy
 from skillgym_action.agentv.function_graders import FunctionGrader, FunctionReference
 from skillgym_action.agentv.judge_graders import JudgeGrader, rubrics_in, text_prompt, votes_in
 from skillgym_action.agentv.judge_questions import TextPrompt
+from skillgym_action.agentv.known_keys import unknown_in_assertions
 from skillgym_action.agentv.program_graders import PromptProgram, code_grader, custom_grader, program
 from skillgym_action.assertions.graders import AssertionGroup, ScoredAssertion
 from skillgym_action.limits import MAX_ASSERTION_NAME_CHARACTERS, MAX_INCLUDE_DEPTH
@@ -115,9 +116,12 @@ def _criteria_assertion(at: EntryContext) -> Assertion:
 
 def _included(entry: object, at: EntryContext, chain: tuple[Path, ...]) -> Iterator[tuple[object, EntryContext]]:
     """The entry itself, or the entries of the file that it includes. ``chain``: the files that include this entry."""
-    if not isinstance(entry, dict) or set(entry) != {"include"}:
+    if not isinstance(entry, dict) or "include" not in entry or "type" in entry:
         yield entry, at
         return
+    if others := [key for key in entry if key != "include"]:
+        message = f"an include has no other keys, but this one has {others[0]!r}"
+        raise _error(at, message, "write it into the assertions of the included file")
     name = at.value(entry).required_text("include")
     is_path = name.startswith(".") or "/" in name or "\\" in name
     path = at.find(name) if is_path else at.find(*(f".agentv/templates/{name}.{end}" for end in ("yaml", "yml")))
@@ -131,9 +135,13 @@ def _included(entry: object, at: EntryContext, chain: tuple[Path, ...]) -> Itera
         content = at.read(path, name)
     except SuiteError as error:
         raise _error(at, str(error)) from error
-    entries = content.get("assertions") if isinstance(content, dict) else None
+    file = replace(at, key_path=f"{at.key_path}.{name}")
+    top = file.value(content)
+    entries = top.member("assertions").value
     if not isinstance(entries, list):
-        raise _error(at, f"{name} has no list of assertions")
+        message = f"{name} has no list of assertions"
+        raise top.missing("assertions", "assertions: [{type: contains, value: done}]", message)
+    at.warnings.extend((*top.unknown_keys({"assertions"}), *unknown_in_assertions(file.value(entries))))
     for index, included in enumerate(entries):
         inside = replace(at, key_path=f"{at.key_path}.{name}[{index}]", roots=(path.parent, *at.roots))
         yield from _included(included, inside, (*chain, path))
@@ -161,12 +169,15 @@ def _rubrics_assertion(criteria: list[str], at: EntryContext) -> ScoredAssertion
 
 def _scored(value: object, at: EntryContext) -> ScoredAssertion:
     entry = at.value(value).snake_case()
+    if not entry.has("type") and entry.misspelled("include"):
+        raise entry.missing("include", "", "has neither type nor include")
     type_ = entry.required_text("type").replace("_", "-")
     grader = _composite(entry, at) if type_ == "composite" else _grader(entry, at, type_)
     weight = entry.number("weight")
     required, min_score = entry.member("required").value, _min_score(entry, "min_score")
     if required is not None and not isinstance(required, bool):  # a number is a minimum score, too
-        min_score = min_score or _min_score(entry, "required")
+        least = _min_score(entry, "required")
+        min_score = min_score or least
     return ScoredAssertion(
         name=entry.scalar_text("name") or _default_name(entry, type_),
         type=type_,

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 CASE_FILES = ("case.yaml", "case.yml")
 
+_SKILL_KEYS = frozenset({"skill_name", "name", "description", "version", "evals"})
+_SKILL_CASE_KEYS = frozenset(
+    {"id", "name", "prompt", "expected_output", "assertions", "files", "expected_fail", "tags", "description"}
+)
 _COPY_FILES = 'while [ $# -gt 0 ]; do mkdir -p "$(dirname "$2")" && cp -R "$1" "$2" || exit 1; shift 2; done'
 
 
@@ -210,7 +214,9 @@ def skill_tests(top: SuiteValue, files: SuiteFiles) -> Tests:
     evals = top.get("evals")
     if evals is None:
         raise top.missing("evals", "write evals: a list with id, prompt and expected_output")
+    tests.warnings.extend(top.unknown_keys(_SKILL_KEYS))
     for item in evals.items():
+        tests.warnings.extend(item.unknown_keys(_SKILL_CASE_KEYS))
         try:
             tests.add(replace(item, value=_skill_test(item, top, files)) if isinstance(item.value, dict) else item)
         except SuiteError as error:
@@ -224,7 +230,7 @@ def _skill_test(item: SuiteValue, top: SuiteValue, files: SuiteFiles) -> dict[st
     case_id, expected = written.get("id"), written.get("expected_output")
     test: dict[str, object] = {
         "id": str(case_id) if isinstance(case_id, int) else case_id,
-        "input": written.get("prompt"),
+        "input": item.text("prompt"),
         "criteria": expected if isinstance(expected, str) else None,
         "metadata": {"skill_name": top.text("skill_name")},
     }

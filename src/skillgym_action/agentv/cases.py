@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from skillgym_action.agentv.assertions import assertions_of
+from skillgym_action.agentv.assertions import assertion_of, assertions_of
 from skillgym_action.agentv.case_sources import UnreadableTest
 from skillgym_action.agentv.conversations import (
     TURN_KEYS,
@@ -24,13 +25,20 @@ from skillgym_action.agentv.conversations import (
 from skillgym_action.agentv.grader_context import EntryContext, Task
 from skillgym_action.agentv.known_keys import (
     EXECUTION_OF_TEST,
+    RUBRIC,
     WORKSPACE,
     each_once,
     unknown_in,
     unknown_in_assertions,
 )
-from skillgym_action.agentv.messages import agent_prompt, expected_messages, input_messages
-from skillgym_action.agentv.variables import merged, templated
+from skillgym_action.agentv.messages import (
+    MESSAGE,
+    agent_prompt,
+    dropped_messages,
+    expected_messages,
+    input_messages,
+)
+from skillgym_action.agentv.variables import VARIABLE, merged, templated
 from skillgym_action.agentv.workspaces import workspace_settings
 from skillgym_action.assertions.graders import ScoredAssertion
 from skillgym_action.documents.suite_values import UNUSABLE
@@ -144,7 +152,7 @@ def cases_of(tests: Tests, shared: SharedSettings) -> LoadedCases:
         try:
             case_id = _id(test, loaded.warnings)
             if case_id is None:
-                raise value.error("the test has no id", "give it one: id: fix-null-check")
+                raise value.missing("id", "give it one: id: fix-null-check", "the test has no id")
             if case_id in by_id:
                 message = f"the id {case_id!r} is already that of the test at {by_id[case_id].location}"
                 raise value.error(message, "rename one of them")
@@ -171,7 +179,7 @@ def _id(test: WrittenTest, warnings: list[Problem]) -> str | None:
             raise member.error(f"is longer than {MAX_CASE_ID_CHARACTERS:,} characters")
         return member.value if member.value.strip() and not UNUSABLE.search(member.value) else None
     if isinstance(member.value, dict | list):
-        return None
+        raise member.wrong_type("text")
     text = str(member.value).lower() if isinstance(member.value, bool) else str(member.value)
     warnings.append(member.problem(f"the id {text} is not text", f'write id: "{text}"'))
     return text
@@ -186,7 +194,8 @@ def _case(
     """The case, and of how many parts its input consists. Raises SuiteError."""
     value = _with_variables(test.value, shared.files.budget)
     in_turns = is_conversation(value)
-    execution = value.get("execution")
+    if execution := value.get("execution"):
+        execution.mapping()
     skips = execution.flag("skip_defaults") if execution else False
     messages = _messages(value, shared, skips=skips, in_turns=in_turns)
     conversation = conversation_of(value, messages) if in_turns else None
@@ -238,12 +247,24 @@ def _unread_keys(value: SuiteValue) -> Iterator[Problem]:
     )
     for entries in lists:
         yield from unknown_in_assertions(entries)
+    yield from unknown_in(value.get("rubrics"), RUBRIC)
+    yield from dropped_messages(value.get("input"))
+    yield from _unset_variables(value)
     if isinstance((workspace := value.get("workspace")) and workspace.value, dict):
         yield from unknown_in(workspace, WORKSPACE)
     turns = value.get("turns")
     for turn in turns.items() if turns and isinstance(turns.value, list) else ():
         yield from turn.unknown_keys(TURN_KEYS)
         yield from unknown_in_assertions(turn.get("assertions"))
+
+
+def _unset_variables(value: SuiteValue) -> Iterator[Problem]:
+    """Warnings about ``{{ name }}`` in a test with variables that none of them has."""
+    for key in TEMPLATED_KEYS if value.has("vars") else ():
+        text = json.dumps(value.value.get(key)) if isinstance(value.value, dict) else ""
+        for name in dict.fromkeys(found[1] for found in VARIABLE.finditer(text)):
+            remedy = "add it to vars, or correct its name"
+            yield value.member(key).problem(f"vars has no {name}: {{{{ {name} }}}} stays as it is written", remedy)
 
 
 def _with_variables(value: SuiteValue, budget: SizeBudget) -> SuiteValue:
@@ -265,13 +286,14 @@ def _messages(value: SuiteValue, shared: SharedSettings, *, skips: bool, in_turn
         suite = None if skips else shared.top.get("input")
         return input_messages(suite.value) if suite else []
     if own is None:
-        raise value.error("the test has no input", "say what the agent is to do: input: Fix the null pointer")
+        remedy = "say what the agent is to do: input: Fix the null pointer"
+        raise value.missing("input", remedy, "the test has no input")
     files = value.get("input_files") or (None if skips else shared.top.get("input_files"))
     if files and not isinstance(own.value, str):
         raise files.error("input_files go with an input that is text", "write the files into the input's content")
     messages = input_messages(own.value, (item.as_text() for item in files.items()) if files else ())
     if not messages:
-        raise own.error("the input has no message", "write text, or messages with role and content")
+        raise SuiteError.of(own.problem("the input has no message", MESSAGE), *dropped_messages(own))
     suite = None if skips else shared.top.get("input")
     variables = value.get("vars")
     common = suite.value if suite else None
@@ -306,7 +328,8 @@ def _prompt(
     missing = islice(prompt.missing, max(0, MAX_AGENTV_WARNINGS - len(warnings)))
     warnings.extend(value.problem(f"there is no file {name}: the input does not include it") for name in missing)
     if not prompt.text.strip():
-        raise value.error("the input is empty", "say what the agent is to do")
+        empty = value.problem("the input is empty", "say what the agent is to do")
+        raise SuiteError.of(empty, *dropped_messages(value.get("input")))
     if found := UNUSABLE.search(prompt.text):
         raise value.error(f"the input contains a character that cannot be passed to a program: U+{ord(found[0]):04X}")
     return prompt
@@ -320,8 +343,10 @@ def _assertions(
     own = value.get("assertions", "assert") or (execution and execution.get("evaluators")) or value.get("evaluators")
     assertions: list[Assertion] = []
     if rubrics := value.get("rubrics"):
-        question = {"type": "rubrics", "criteria": rubrics.value}
-        assertions.extend(assertions_of([question], entry_context(rubrics, test, shared, task)))
+        place = replace(entry_context(rubrics, test, shared, task), key_path=value.name)
+        made = assertion_of({"type": "rubric", "rubrics": rubrics.value}, place)
+        if isinstance(made, ScoredAssertion):
+            assertions.append(replace(made, name="rubrics", type="rubrics"))
     for entries in (own, None if skips else shared.assertions):
         if entries and entries.value != []:
             assertions.extend(assertions_of(entries.value, entry_context(entries, test, shared, task)))
@@ -372,6 +397,7 @@ def entry_context(entries: SuiteValue, test: WrittenTest | None, shared: SharedS
         read=lambda file, _: files.interpolated(files.read(file)).value,
         opener=files.opener,
         patterns=files.state.patterns,
+        warnings=files.state.warnings,
     )
 
 

@@ -39,9 +39,12 @@ def is_conversation(value: SuiteValue) -> bool:
     if mode not in {None, "conversation"}:
         raise value.error(f"the mode {mode!r} is not known", "write mode: conversation with turns, or leave it out")
     if mode and (turns is None or turns.value == []):
-        raise value.error("the conversation has no turns", "turns: [{input: What is 2 + 2?}]")
+        raise value.missing("turns", "turns: [{input: What is 2 + 2?}]", "the conversation has no turns")
     if turns and not mode:
-        raise turns.error("turns need the mode of a conversation", "add mode: conversation")
+        message = "turns need the mode of a conversation"
+        if value.misspelled("mode"):
+            raise value.missing("mode", "", message)
+        raise turns.error(message, "add mode: conversation")
     return mode is not None
 
 
@@ -53,7 +56,7 @@ def turns_of(value: SuiteValue) -> tuple[SuiteValue, ...]:
     for turn in turns:
         turn.mapping()
         if turn.get("input") is None:
-            raise turn.error("the turn has no input", "say what the user says: input: And now?")
+            raise turn.missing("input", "say what the user says: input: And now?", "the turn has no input")
     return tuple(turns)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from skillgym_action.documents.user_files import Opener
+    from skillgym_action.model.errors import Problem
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +49,7 @@ class EntryContext:
     ``folder`` is the suite file's; graders' programs run there. Files are looked for in ``case_folder``, which is the
     folder of the case's ``case.yaml``, then in ``folder``, then in ``roots``. ``read`` returns the value of a YAML
     file, with its variables replaced; ``opener`` opens files of prompts. ``patterns`` are the suite's regular
-    expressions. ``compat``: answers of programs count as with AgentV.
+    expressions. ``compat``: answers of programs count as with AgentV. ``warnings`` gets those of included files.
     """
 
     folder: Path
@@ -61,6 +62,7 @@ class EntryContext:
     opener: Opener | None = None
     compat: bool = False
     patterns: Patterns = field(default_factory=Patterns)
+    warnings: list[Problem] = field(default_factory=list)
 
     def value(self, entry: object) -> SuiteValue:
         """The entry with its place."""

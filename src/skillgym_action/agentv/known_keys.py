@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The known keys of a mapping; ``inner``: those of the mapping, or of the mappings in the list, below a key."""
+    """The known keys of a mapping; ``inner``: those of the mapping, or of the mappings in the list, below a key.
+
+    ``in_list``: a mapping in place of the list has other keys, which are free.
+    """
 
     keys: frozenset[str]
     inner: Mapping[str, Shape] = field(default_factory=dict)
+    in_list: bool = False
 
 
 def _keys(words: str) -> frozenset[str]:
@@ -32,7 +36,8 @@ def _keys(words: str) -> frozenset[str]:
 
 _COMMON = _keys("name type weight required min_score negate")
 _JUDGED = _COMMON | _keys("prompt target config max_steps temperature preprocessors votes rubrics criteria")
-_RUBRIC = Shape(_keys("id outcome criteria operator weight required min_score required_min_score score_ranges"))
+_RANGES = {"score_ranges": Shape(_keys("score_range outcome"), in_list=True)}
+RUBRIC = Shape(_keys("id outcome criteria operator weight required min_score required_min_score score_ranges"), _RANGES)
 _AGGREGATOR = Shape(_keys("type weights threshold path prompt votes"))
 _MEMBERS = ("assertions", "assert", "evaluators")
 _VALUE = Shape(_COMMON | {"value"})
@@ -57,9 +62,9 @@ ASSERTIONS: Mapping[str, Shape] = {
         {"fields": Shape(_keys("path match required weight tolerance relative formats"))},
     ),
     "composite": Shape(_COMMON | {*_MEMBERS, "aggregator"}, {"aggregator": _AGGREGATOR}),
-    "llm-grader": Shape(_JUDGED, {"rubrics": _RUBRIC}),
-    "rubrics": Shape(_JUDGED, {"criteria": _RUBRIC}),
-    "rubric": Shape(_JUDGED, {"rubrics": _RUBRIC}),
+    "llm-grader": Shape(_JUDGED, {"rubrics": RUBRIC}),
+    "rubrics": Shape(_JUDGED, {"criteria": RUBRIC}),
+    "rubric": Shape(_JUDGED, {"rubrics": RUBRIC}),
 }
 """Types whose keys are known. Those of a program, and of a type of the suite's own, are its configuration."""
 
@@ -75,6 +80,7 @@ EXECUTION_OF_TEST = Shape(_keys("targets threshold skip_defaults assertions asse
 TRIALS = Shape(_keys("count strategy cost_limit_usd costLimitUsd"))
 _HOOK = Shape(_keys("command script timeout_ms cwd reset"))
 _HOOKS = Shape(frozenset({*STAGES, "enabled"}), dict.fromkeys(STAGES, _HOOK))
+TARGET_OF_SUITE = Shape(_keys("name use_target hooks"), {"hooks": _HOOKS})
 WORKSPACE = Shape(WORKSPACE_KEYS, {"hooks": _HOOKS, "env": Shape(_keys("required_commands required_python_modules"))})
 
 
@@ -88,7 +94,9 @@ def unknown_in(value: SuiteValue | None, shape: Shape) -> Iterator[Problem]:
     elif isinstance(value.value, dict):
         yield from value.unknown_keys(shape.keys | set(map(_camel, shape.keys)))
         for key, inner in shape.inner.items():
-            yield from unknown_in(value.get(key), inner)
+            member = value.get(key)
+            if not (inner.in_list and member and isinstance(member.value, dict)):
+                yield from unknown_in(member, inner)
 
 
 def unknown_in_assertions(entries: SuiteValue | None) -> Iterator[Problem]:

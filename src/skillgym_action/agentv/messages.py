@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 from skillgym_action.javascript.values import stringified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from skillgym_action.documents.suite_values import SuiteValue
+    from skillgym_action.model.errors import Problem
 
 Message = dict[str, object]
 
 FILES = ("file", "image")
 ROLES = ("system", "user", "assistant", "tool")
+MESSAGE = "write text, or messages with role and content"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +53,34 @@ def expected_messages(value: object) -> list[Message]:
     if _is_message(value):
         return [value]  # type: ignore[list-item]
     return [] if value is None else [{"role": "assistant", "content": value}]
+
+
+def dropped_messages(value: SuiteValue | None) -> Iterator[Problem]:
+    """Why parts of an ``input`` are no messages, or say nothing: these are left out."""
+    if value is None or isinstance(value.value, str):
+        return
+    in_list = isinstance(value.value, list)
+    for item in value.items() if in_list else (value,):
+        if isinstance(item.value, dict) and (in_list or "role" in item.value):
+            yield from _wrong_in(item)
+        elif not isinstance(item.value, dict):
+            yield item.problem("is no message: it is left out", MESSAGE)
+
+
+def _wrong_in(message: SuiteValue) -> Iterator[Problem]:
+    """Why a mapping is no message."""
+    role, content = message.member("role"), message.member("content")
+    if role.value is None:
+        yield from message.missing("role", MESSAGE, "the message is left out: it has no role").problems
+    elif role.value not in ROLES:
+        yield role.problem("the message is left out: unknown role", f"write one of {', '.join(ROLES)}")
+    elif content.value is not None and not isinstance(content.value, str | dict | list):
+        yield content.problem("the message is left out: its content is none", "write text, a mapping or a list")
+    elif not _is_message(message.value):
+        yield from message.missing("content", MESSAGE, "the message is left out: it has no content").problems
+    for block in content.items() if isinstance(content.value, list) else ():
+        if isinstance(block.value, dict) and not (block.has("value") or block.has("text")):
+            yield from block.missing("value", "write value: …", "the block is left out: it has no value").problems
 
 
 def _in_blocks(message: Message) -> Message:

@@ -85,7 +85,7 @@ def _hook(repo: SuiteValue, folder: Path) -> Hook:
         if member := repo.get(old):
             raise member.error(f"{old} was removed from AgentV", f"write {new}")
     if (source := repo.get("repo")) is None:
-        raise repo.error("the repository has no repo", "repo: https://github.com/org/name, or a path")
+        raise repo.missing("repo", "repo: https://github.com/org/name, or a path", "the repository has no repo")
     git = (*_GIT, _ALLOWED, "sh", "-c")
     sparse = tuple(_sparse(item) for item in sparse.items()) if (sparse := repo.get("sparse")) else ()
     url = clone_source(source, folder)
@@ -121,7 +121,7 @@ def clone_source(value: SuiteValue, folder: Path) -> str:
 def _target(repo: SuiteValue) -> str:
     """The folder in the workspace. Raises SuiteError."""
     if (value := repo.get("path")) is None:
-        raise repo.error("the repository has no path", "path: ./name, a folder in the workspace")
+        raise repo.missing("path", "path: ./name, a folder in the workspace", "the repository has no path")
     path = PurePosixPath(value.as_text())
     parts = path.parts
     if path.is_absolute() or ".." in parts or any(part.lower() == ".git" for part in parts):

@@ -11,10 +11,19 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.suite_files import SuiteFiles
-from skillgym_action.agentv.suite_names import TEST_KEYS, accepts, named, rejection
+from skillgym_action.agentv.suite_names import (
+    OF_PROMPTFOO,
+    PROMPTFOO_NAME,
+    REWRITE,
+    TEST_KEYS,
+    accepts,
+    named,
+    rejection,
+)
 from skillgym_action.agentv.variables import dotenv, merged, references
 from skillgym_action.documents.arm_sections import FOREIGN_KEY, suite_arms
 from skillgym_action.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARACTERS
+from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.text.redaction import is_secret_name
 
@@ -25,7 +34,6 @@ if TYPE_CHECKING:
     from skillgym_action.agentv.cases import LoadedCases, SharedSettings
     from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.formats import SuiteFile
-    from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.suite import BenchmarkCase
 
@@ -70,6 +78,9 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     from skillgym_action.agentv.known_keys import each_once
     from skillgym_action.agentv.targets import STAND_INS, runners_of
 
+    if PROMPTFOO_NAME.search(source.path):
+        location = Location(path=source.path)
+        raise SuiteError.of(Problem(message=OF_PROMPTFOO, location=location, remedy=REWRITE))
     files = _files(source)
     read = _read(source, files)
     shared = _shared(read.top, files)
@@ -78,7 +89,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     runners = found.own
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
     of_workspace = shared.workspace_settings.warnings if shared.workspace_settings else ()
-    told = (*_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings)
+    told = (*_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings, *files.state.warnings)
     warnings = each_once(told, MAX_AGENTV_WARNINGS)
     if shared.workspace_settings is None and stand_ins:
         warnings.extend(_hooks_without_workspace(read.top, runners))
@@ -243,13 +254,15 @@ def _stops_on_error(execution: SuiteValue | None) -> bool:
 
 
 def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
-    from skillgym_action.agentv.known_keys import TRIALS, WORKSPACE, unknown_in, unknown_in_assertions
+    from skillgym_action.agentv.known_keys import WORKSPACE, unknown_in, unknown_in_assertions
+    from skillgym_action.agentv.messages import dropped_messages
     from skillgym_action.agentv.program_suites import program_warnings
 
     yield from program_warnings(top)
     yield from top.unknown_keys(KNOWN_KEYS)
     yield from unknown_in(top.get("workspace"), WORKSPACE)
     yield from unknown_in_assertions(top.get("assertions", "assert"))
+    yield from dropped_messages(top.get("input"))
     for alias, name in ALIASES.items():
         if value := top.get(alias):
             yield value.problem(f"{alias} is an old name", f"write {name}")
@@ -257,6 +270,13 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
         if name in files.secrets and name not in files.environment:
             value = replace(top, key_path=key_path)
             yield value.problem(f"{name} is left empty: suites cannot use secrets", "targets.yaml may name it")
+    yield from _without_effect(top)
+
+
+def _without_effect(top: SuiteValue) -> Iterator[Problem]:
+    """Warnings about keys that are known, and have no effect or not that of AgentV."""
+    from skillgym_action.agentv.known_keys import TARGET_OF_SUITE, TRIALS, unknown_in
+
     if top.get("preprocessors"):
         yield top.problem(
             "preprocessors are not supported: graders see files as they are", "convert them with a hook before_each"
@@ -271,6 +291,7 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
         return
     yield from execution.unknown_keys(EXECUTION_KEYS)
     yield from unknown_in(execution.get("trials"), TRIALS)
+    yield from unknown_in(execution.get("targets"), TARGET_OF_SUITE)
     if value := execution.get("workers"):
         yield value.problem("workers is ignored: a suite does not set the number of parallel sessions", "use --jobs")
     if (trials := execution.get("trials")) and trials.get("count") is None:

@@ -28,12 +28,16 @@ _LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 
 @dataclass(slots=True)
 class ReadFiles:
-    """What was read for a suite so far, and how much: many small files can be as much as a large one."""
+    """What was read for a suite so far, and how much: many small files can be as much as a large one.
+
+    ``warnings``: about included files.
+    """
 
     values: int = 0
     searched: int = 0
     files: dict[Path, SuiteValue] = field(default_factory=dict)
     patterns: Patterns = field(default_factory=Patterns)
+    warnings: list[Problem] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,9 @@ SHARED_NAME = re.compile(r"(^|/)eval\.ya?ml$")
 """The spelling of ``EVAL.yaml`` that other programs use for their settings, too."""
 NEXT_NAME = re.compile(r"(^|/)suite\.ya?ml$", re.IGNORECASE)
 SKILL_NAME = re.compile(r"(^|/)([^/]*\.)?evals\.json$", re.IGNORECASE)
+PROMPTFOO_NAME = re.compile(r"(^|/)promptfooconfig[^/]*\.(ya?ml|json)$", re.IGNORECASE)
+OF_PROMPTFOO = "is a configuration of promptfoo, which this tool does not run"
+REWRITE = "rewrite its tests as a suite: docs/how-to/from-promptfoo.md has a table of what becomes what"
 YAML_NAME = re.compile(r"\.ya?ml$", re.IGNORECASE)
 IGNORED = re.compile(r"(^|/)(node_modules|dist|\.git|\.agentv/results)/")
 
@@ -71,6 +74,8 @@ def accepts(path: str, head: str) -> bool:
 def rejection(path: str, head: str) -> NotASuite | None:
     """Why a file is not run, if it is called like a suite of AgentV, or written like one."""
     head = head.replace("\0", "").lstrip("\ufeff\ufffd")
+    if PROMPTFOO_NAME.search(path) and not vendored_folder(path):
+        return NotASuite(reason=OF_PROMPTFOO, remedy=REWRITE)
     if not _has_a_name(path):
         return None if vendored_folder(path) or IGNORED.search(path) or not _is_misnamed(path, head) else _misnamed()
     if ignored := IGNORED.search(path):
@@ -79,13 +84,13 @@ def rejection(path: str, head: str) -> NotASuite | None:
         return NotASuite(reason=f"is in the folder {folder}, and not a suite of AgentV")
     if not head.strip(_BLANK):
         return NotASuite(reason="is called like a suite, but empty", remedy="remove or rename it", near_miss=True)
-    if PROGRAM_NAME.search(path):
-        return NotASuite(reason="neither mentions AgentV nor exports tests")
     return _unread_evals(head) if SKILL_NAME.search(path) else _of_another_program(path, head)
 
 
 def _of_another_program(path: str, head: str) -> NotASuite:
-    """Why a YAML file with a name that other programs use, too, is not run."""
+    """Why a file with a name that other programs use, too, is not run."""
+    if PROGRAM_NAME.search(path):
+        return NotASuite(reason="neither mentions AgentV nor exports tests")
     if NEXT_NAME.search(path):
         similar = len(_keys(head) & (_CASE_KEYS | {*TEST_KEYS})) > 1
         reason = "has no tests with an input, criteria or assertions, as suites of AgentV have"

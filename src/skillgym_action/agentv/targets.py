@@ -96,7 +96,7 @@ def _named_target(item: SuiteValue, files: SuiteFiles) -> NamedTarget:
     item.mapping()
     name = item.text("name")
     if name is None:
-        raise item.error("the target has no name", "name: claude-baseline")
+        raise item.missing("name", "name: claude-baseline", "the target has no name")
     use = item.get("use_target")
     return NamedTarget(
         name=name,
@@ -127,13 +127,13 @@ def defined_targets(files: SuiteFiles) -> Targets:
     top.mapping()
     targets = top.get("targets")
     if targets is None:
-        raise top.error("has no targets", "targets: [{name: default, provider: claude}]")
+        raise top.missing("targets", "targets: [{name: default, provider: claude}]")
     defined: dict[str, SuiteValue] = {}
     for target in targets.items():
         target.mapping()
         name = target.text("name")
         if name is None:
-            raise target.error("the target has no name")
+            raise target.missing("name", "name: default", "the target has no name")
         if name in defined:
             raise target.error(f"the name {name!r} is already that of the target at {defined[name].location}")
         defined[name] = target
@@ -236,7 +236,7 @@ def _resolved(target: NamedTarget, targets: Targets, files: SuiteFiles) -> tuple
         if use is None:
             if provider := definition.text("provider"):
                 return str(interpolated(provider, files.secrets, files.budget)), definition
-            raise definition.error("has neither provider nor use_target", "provider: claude")
+            raise definition.missing("provider", "provider: claude", "has neither provider nor use_target")
         name, written, reference = str(interpolated(use.value, files.secrets, files.budget)), use.value, use
     raise target.value.error(f"more than {MAX_TARGET_REFERENCES} targets in a chain of use_target")
 
@@ -288,7 +288,8 @@ def _env(target: SuiteValue, files: SuiteFiles) -> dict[str, str]:
         return {}
     if isinstance(env.value, list):
         return {name: files.secrets.get(name, "") for name in target.texts("env")}
-    return {name: str(interpolated(f"{value}", files.secrets, files.budget)) for name, value in env.mapping().items()}
+    written = {name: env.scalar_text(name) or "" for name in env.mapping()}
+    return {name: str(interpolated(value, files.secrets, files.budget)) for name, value in written.items()}
 
 
 # --- stand-ins for agents ---------------------------------------------------------------------------
@@ -297,7 +298,8 @@ def _env(target: SuiteValue, files: SuiteFiles) -> dict[str, str]:
 def _cli(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object]:  # noqa: ARG001 - all stand-ins take the same
     command = target.text("command")
     if command is None:
-        raise target.error("a cli target needs a command", "command: ./agent.sh {PROMPT_FILE} > {OUTPUT_FILE}")
+        remedy = "command: ./agent.sh {PROMPT_FILE} > {OUTPUT_FILE}"
+        raise target.missing("command", remedy, "a cli target needs a command")
     _check_placeholders(command, target.member("command"))
     settings = {"files_format": target.text("files_format") or "{path}"}
     if target.flag("provider_batching"):

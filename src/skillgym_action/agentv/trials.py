@@ -33,6 +33,7 @@ def trials_of(execution: SuiteValue | None) -> Trials | None:
     value = execution.get("trials") if execution else None
     if value is None:
         return None
+    value.mapping()
     count = value.number("count", least=1, most=MAX_AGENTV_TRIALS, whole=True)
     strategy = value.text("strategy") or "pass_at_k"
     if strategy not in get_args(Strategy):

@@ -188,7 +188,8 @@ def _with_first(hooks: Hooks, first: tuple[Hook, ...]) -> Hooks:
 
 def _preflight(value: SuiteValue) -> tuple[Hook, ...]:
     """Hooks that fail if a required program or Python module is not installed."""
-    needs = value.get("env")
+    if needs := value.get("env"):
+        needs.mapping()
     wanted = (
         (_NO_SUCH_PROGRAM, needs.texts("required_commands") if needs else ()),
         (_NO_SUCH_MODULE, needs.texts("required_python_modules") if needs else ()),
@@ -223,7 +224,7 @@ def _argv(hook: SuiteValue, *, lines: bool) -> tuple[str, ...]:
     if command is None:
         if hook.get("reset"):
             return ()
-        raise hook.error("has no command", 'write command: ["sh", "./prepare.sh"]')
+        raise hook.missing("command", 'write command: ["sh", "./prepare.sh"]')
     if isinstance(command.value, list):
         argv = tuple(item.as_text() for item in command.items())
         if not argv:

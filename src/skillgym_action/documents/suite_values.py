@@ -214,12 +214,18 @@ class SuiteValue:
         """The error to raise for a problem at this place."""
         return SuiteError(message, problems=(self.problem(message, remedy),))
 
-    def missing(self, key: str, remedy: str) -> SuiteError:
+    def missing(self, key: str, remedy: str, message: str | None = None) -> SuiteError:
         """The error for a mapping without ``key``; at the key that is probably meant, if there is one."""
-        known = [name for name in self.mapping() if isinstance(name, str) and name != key]
-        if meant := closest_match(key, known, _ERROR_LIKENESS):
-            return self.member(meant).error(f"has no {key}", f"did you mean {key!r} for {meant!r}?")
-        return self.error(f"has no {key}", remedy)
+        message = message or f"has no {key}"
+        if meant := self.misspelled(key):
+            return self.member(meant).error(message, f"did you mean {key!r} for {meant!r}?")
+        return self.error(message, remedy)
+
+    def misspelled(self, key: str) -> str | None:
+        """The key of the mapping that was probably meant to be ``key``, which is missing."""
+        keys = self.written if isinstance(self.written, dict) else self.value if isinstance(self.value, dict) else {}
+        names = [name for name in keys if isinstance(name, str) and name != key]
+        return closest_match(key, names, _WARNING_LIKENESS)
 
     def wrong_type(self, wanted: str) -> SuiteError:
         """The error for a value that is not what is wanted."""
@@ -229,6 +235,8 @@ class SuiteValue:
         """The error for a member that is not what is wanted, or is missing."""
         if self.has(key):
             return self.member(key).wrong_type(wanted)
+        if meant := self.misspelled(key):
+            return self.error(f"{key} is missing: {wanted}", f"did you mean {key!r} for {meant!r}?")
         return self.error(f"{key} is missing: {wanted}")
 
     def unknown_keys(self, known: Collection[str]) -> Iterator[Problem]:

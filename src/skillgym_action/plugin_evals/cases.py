@@ -107,7 +107,7 @@ def plugin_case(written: CaseFiles, files: PluginFiles, workspace: WorkspaceSpec
     )
     plugins = found.unless(lambda: value.items() if (value := keys.get("plugins")) else None)
     if found.problems:
-        raise SuiteError.of(*found.problems)
+        raise SuiteError.of(*found.problems, *warnings)
     return PluginCase(case=case, plugins=plugins, warnings=warnings)
 
 
@@ -162,7 +162,7 @@ class _Keys:
             return
         for key, remedy in (("schema_version", "schema_version: 1.0"), ("name", "name: CASE")):
             if not self.settings.has(key):
-                raise self.settings.error(f"has no {key}", f"write {remedy}")
+                raise self.settings.missing(key, f"write {remedy}")
         _refuse_newer(self.settings)
         yield from _unknown(self.settings, _TOP | {"execution"}, _EXECUTION)
         if self.execution:
@@ -255,7 +255,7 @@ def _assertions(written: CaseFiles, keys: _Keys, source: GraderSource) -> tuple[
             entry.mapping()
             name = entry.text("name")
             if name is None:
-                raise entry.error("has no name", "write name: …, which reports show")
+                raise entry.missing("name", "write name: …, which reports show")
             found.append(WrittenGrader(value=entry, name=name))
     for value, body, name in written.graders:
         found.append(WrittenGrader(value=value, name=value.text("name") or name, body=body))

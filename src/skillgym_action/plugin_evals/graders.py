@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.graders import ScoredAssertion
 from skillgym_action.filesystem.globs import matches_nothing
+from skillgym_action.javascript.regex import FLAGS
 from skillgym_action.model.errors import SuiteError, did_you_mean
 from skillgym_action.plugin_evals.grading import CreatedFile, RegexGrader, Target, ToolMatcher, ToolOrder, ToolUsed
 from skillgym_action.plugin_evals.judging import JudgedCriteria
@@ -50,7 +51,7 @@ def grader_of(written: WrittenGrader, source: GraderSource) -> ScoredAssertion:
     value = written.value
     kind = value.text("type")
     if kind is None:
-        raise value.error("has no type", f"write one of {', '.join(_KINDS)}")
+        raise value.missing("type", f"write one of {', '.join(_KINDS)}")
     if kind not in _KINDS:
         raise value.member("type").error(f"unknown type {kind!r}", did_you_mean(kind, _KINDS))
     make, keys = _KINDS[kind]
@@ -98,8 +99,9 @@ def _regex(written: WrittenGrader, source: GraderSource) -> RegexGrader:
     count = _COUNT.fullmatch(match)
     if count is None and match not in {"contains", "not_contains"}:
         raise value.invalid("match", "contains, not_contains or count:N")
+    flags = value.scalar_text("flags") or ""
     return RegexGrader(
-        pattern=_compiled(value, "pattern", pattern, value.scalar_text("flags") or "", source),
+        pattern=_compiled(value, "pattern" if set(flags) <= FLAGS.keys() else "flags", pattern, flags, source),
         target=_target(value, "target"),
         wanted=match != "not_contains",
         count=int(count[1]) if count else None,

@@ -137,6 +137,9 @@ def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: 
     prompt = prompt_of(members, keys.PROMPT, loaded.warnings)
     _warn_about_messages(members, prompt, loaded.warnings)
     written = members.named("files")
+    for one in written.items() if written and isinstance(written.value, list) else ():
+        if isinstance(one.value, dict):
+            loaded.warnings.unknown(keys.Members(one), keys.FILE_KEYS, "an input file")
     files, notes = settings.places.files_of(written) if written else ((), ())
     loaded.warnings.problems.extend(notes)
     asked = CaseAssertions(patterns=loaded.patterns, warnings=loaded.warnings, skills=settings.skills)
@@ -149,7 +152,7 @@ def _case(case_id: str, members: keys.Members, settings: SuiteSettings, loaded: 
     metadata, timeout, rounds = (members.named(key) for key in ("metadata", "timeout_seconds", "max_turns"))
     return BenchmarkCase(
         id=case_id,
-        title=title_of(members),
+        title=title_of(members, loaded.warnings),
         prompt=with_input_files(prompt, files),
         location=members.value.location,
         assertions=assertions,
@@ -274,8 +277,11 @@ def skills_named(cases: SuiteValue) -> tuple[str, ...]:
 # --- parts ------------------------------------------------------------------------------------------
 
 
-def title_of(members: keys.Members) -> str | None:
+def title_of(members: keys.Members, warnings: keys.KeyWarnings) -> str | None:
     """The name of a case for people."""
+    for item in members.all(keys.NAME):
+        if not isinstance(item.value, str):
+            warnings.once(item, f"{item.key_path[-1]} is no text: it is not shown", "write a text")
     names = (item.value.strip() for item in members.all(keys.NAME) if isinstance(item.value, str))
     return next((name[:MAX_CASE_ID_CHARACTERS] for name in names if name), None)
 

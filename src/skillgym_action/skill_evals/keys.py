@@ -60,6 +60,11 @@ CASE_KEYS = frozenset(
 EXPECTED_PREFIX = "expected_"
 """Other keys that begin so are questions, too."""
 
+FILE_KEYS = frozenset(
+    {"path", "file", "name", "content", "purpose", "description", "type", "note", "notes", "mime_type", "required"}
+)
+"""Keys of an input file that is a mapping. Only the path and the content have an effect."""
+
 # --- of a question ------------------------------------------------------------------------------------
 
 QUESTION_TEXT = (
@@ -81,7 +86,7 @@ QUESTION_KEYS = frozenset(
 )
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_LIKENESS = 0.7
+_LIKENESS, _SLIP = 0.7, 0.85
 _FREE = ("$", "x-", "_")
 
 
@@ -170,7 +175,10 @@ class KeyWarnings:
         """Warn about keys of a mapping that are not known. ``kind`` of mapping; keys that begin with ``free`` are."""
         for key in members.value.mapping():
             name = canonical(key)
-            if name in known or (free and name.startswith(free)) or key.startswith(_FREE):
+            if name in known or key.startswith(_FREE):
+                continue
+            if free and name.startswith(free):
+                self._misspelled(members, key, known)
                 continue
             if members.value.member(key).value is None or (kind, name) in self.seen:
                 continue
@@ -178,3 +186,9 @@ class KeyWarnings:
             meant = closest_match(name, known, _LIKENESS)
             remedy = f"did you mean {meant!r}?" if meant else None
             self.warn(members.value.member(key), f"unknown key {key!r} of {kind}: {effect}", remedy)
+
+    def _misspelled(self, members: Members, key: str, known: frozenset[str]) -> None:
+        """Warn about a key that is asked as a question, and differs from a known one by a slip."""
+        value, name = members.value.member(key), canonical(key)
+        if value.value is not None and (meant := closest_match(name, known, _SLIP)) and sorted(meant) == sorted(name):
+            self.once(value, f"{key!r} is asked as a question of its own", f"did you mean {meant!r}?")

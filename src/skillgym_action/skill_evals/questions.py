@@ -105,6 +105,8 @@ class CaseAssertions:
         kind = deterministic_type(members)
         operands = Operands.of(members)
         if kind and operands.suffice(kind):
+            if (path := members.named("path")) and not isinstance(path.value, str):
+                raise path.wrong_type("text")
             self._warn_about(members)
             self._decide(kind, operands, members, negated=negated)
             return
@@ -131,6 +133,8 @@ class CaseAssertions:
         found = [item for item in members.all(keys.OPERANDS) if not _is_empty(item)]
         word = keys.in_words(type_.as_text()) if type_ else "the result has"
         if not found:
+            if meant := next((key for key in keys.OPERANDS if members.value.misspelled(key)), None):
+                raise members.value.missing(meant, "")
             wanted = "value, pattern or path" if type_ else "a text"
             remedy = "write what has to hold: text: …; or the operand: value: …"
             raise members.value.error(f"{word!r} lacks {wanted}, so it cannot be decided", remedy)
@@ -212,6 +216,9 @@ class CaseAssertions:
         for item in members.all(("advisory", "required")):
             if not isinstance(item.value, bool):
                 self.warnings.once(item, f"{item.key_path[-1]} must be true or false: it has no effect")
+        for item in members.all((*keys.QUESTION_LABEL, "type")):
+            if isinstance(item.value, dict | list) or (item.key_path[-1] == "type" and not isinstance(item.value, str)):
+                self.warnings.once(item, f"{item.key_path[-1]} is no text: it has no effect", "write a text")
         self.warnings.unknown(members, keys.QUESTION_KEYS, "a question", effect="the judge is shown it")
 
 

@@ -15,7 +15,7 @@ from skillgym_action.documents.suite_values import SuiteValue
 from skillgym_action.model.errors import SuiteError, closest_match
 from skillgym_action.skill_evals import keys
 from skillgym_action.skill_evals.suite_names import TRIGGERS_NAME, accepts, named, rejection
-from skillgym_action.skill_evals.trigger_shapes import trigger_shape
+from skillgym_action.skill_evals.trigger_shapes import QUERY_LISTS, trigger_shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["accepts", "named", "rejection", "suite"]
 
 _LIKENESS = 0.8
+_LISTS = (*keys.CASE_LISTS, *QUERY_LISTS)
 _WRITE_CASES = "write them as a list evals: [{id: 1, prompt: …, expectations: […]}]"
 
 
@@ -75,9 +76,11 @@ def _case_list(top: SuiteValue) -> SuiteValue:
         return top
     members = keys.Members(top)
     if (cases := members.first(keys.CASE_LISTS)) is None:
-        known = [key for key in top.mapping() if isinstance(top.value, dict) and isinstance(top.value[key], list)]
-        if meant := closest_match("evals", known, _LIKENESS):
-            raise top.member(meant).error("has no evals", f"did you mean 'evals' for {meant!r}?")
+        if (queries := members.first(QUERY_LISTS)) and not isinstance(queries.value, list):
+            raise queries.wrong_type("a list")
+        for key in top.mapping():
+            if isinstance(top.member(key).value, list) and (meant := closest_match(key, _LISTS, _LIKENESS)):
+                raise top.member(key).error("has no evals", f"did you mean {meant!r} for {key!r}?")
         raise top.error("has no evals", _WRITE_CASES)
     if not isinstance(cases.value, list):
         raise cases.wrong_type("a list")

@@ -61,7 +61,9 @@ def skill_name_of(members: keys.Members) -> str | None:
         return None
     if isinstance(item.value, dict):
         inner = item.text("name")
-        return inner.strip() if inner else None
+        if inner is None:
+            raise item.missing("name", "write the skill's name: skill_name: pdf")
+        return inner.strip()
     return item.as_text().strip()
 
 

@@ -27,6 +27,8 @@ def trigger_suite(source: SuiteFile, top: SuiteValue, shape: Shape) -> Benchmark
     if len(queries) > MAX_SUITE_CASES:
         raise top.error(f"more than {MAX_SUITE_CASES:,} queries", "split the list")
     loaded = LoadedEvals()
+    for entry in trigger_shapes.skills_in(top) if shape == "skills" else ():
+        loaded.warnings.unknown(keys.Members(entry), trigger_shapes.SKILL_KEYS, "a skill")
     skill_name = None
     if isinstance(top.value, dict):
         members = keys.Members(top)
@@ -101,7 +103,7 @@ def _case(case_id: str, query: TriggerQuery, settings: TriggerSettings, loaded: 
         members = keys.Members(value)
         loaded.warnings.unknown(members, trigger_shapes.QUERY_KEYS, "a query")
         prompt = prompt_of(members, trigger_shapes.QUERY, loaded.warnings)
-        title, tags = title_of(members), tags_of(members, trigger_shapes.TAGS)
+        title, tags = title_of(members, loaded.warnings), tags_of(members, trigger_shapes.TAGS)
         expected = expected or trigger_shapes.expected_of(members)
         expected = expected and _of_named_skill(expected, members, settings, loaded)
     if expected is None:

@@ -17,9 +17,12 @@ QUERY = ("query", "prompt")
 EXPECTED = ("should_trigger", "expected_trigger", "expected_skill", "expect_skill", "expected")
 """The keys of a query that say whether the skill has to load, or which one."""
 POSITIVE, NEGATIVE = "should_trigger", "should_not_trigger"
+QUERY_LISTS = ("queries", "skills", POSITIVE, NEGATIVE)
+"""Keys of a file that are lists in lists of queries alone."""
 TAGS = ("tags", "split", "category", "area", "language")
 WITHOUT_EFFECT = frozenset({"reason", "why", "note", "notes", "rationale", "description", "difficulty", "comment"})
 QUERY_KEYS = frozenset({*QUERY, *EXPECTED, *TAGS, *keys.NAME, *WITHOUT_EFFECT, "id", "skill", "skill_name"})
+SKILL_KEYS = frozenset({POSITIVE, NEGATIVE, "name", "skill_name", "skill", "id", "path", *WITHOUT_EFFECT})
 TOP_KEYS = frozenset({*keys.AT_TOP, "queries", "skills", POSITIVE, NEGATIVE, "runs", *WITHOUT_EFFECT})
 _YES = frozenset({"trigger", "should_trigger", "triggers", "yes", "true", "load", "activate"})
 _NO = frozenset(
@@ -85,6 +88,15 @@ def queries_in(top: SuiteValue, shape: Shape) -> Iterator[TriggerQuery]:
     else:
         cases = top if isinstance(top.value, list) else next(keys.Members(top).all(sorted(LISTS, key=_order)), top)
         yield from (TriggerQuery(value=item) for item in cases.items())
+
+
+def skills_in(top: SuiteValue) -> Iterator[SuiteValue]:
+    """The mappings of the shape ``skills``, one for each skill."""
+    skills = keys.Members(top).named("skills") or top
+    if isinstance(skills.value, dict):
+        yield from (skills.member(name) for name in skills.value if isinstance(skills.value[name], dict))
+    else:
+        yield from (skill for skill in skills.items() if isinstance(skill.value, dict))
 
 
 def expected_of(members: keys.Members) -> ExpectedTrigger | None:

@@ -187,6 +187,9 @@ def _line_of(module: ModuleType, name: str) -> int | None:
 def _workspace(module: ModuleType) -> Json | None:
     workspace = getattr(module, "workspace", None)
     if workspace is None:
+        other = next((name for name, value in vars(module).items() if isinstance(value, Workspace)), None)
+        if other:
+            raise SuiteProgramError(f"the workspace is called `{other}`, so it is not used", "call it `workspace`")
         return None
     if not isinstance(workspace, Workspace):
         raise SuiteProgramError(f"`workspace` is a {type(workspace).__name__}", "write `workspace = Workspace(mode=…)`")

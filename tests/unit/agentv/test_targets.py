@@ -60,7 +60,7 @@ def test_the_file_of_targets(tmp_path, there, taken):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param({"target": []}, "targets.yaml:1:1: has no targets", id="none"),
+        pytest.param({"target": []}, "target: has no targets; did you mean 'targets' for 'target'?", id="none"),
         pytest.param({"targets": {"name": "a"}}, "targets.yaml:1:2: targets: must be a list", id="no list"),
         pytest.param({"targets": [{"provider": "mock"}]}, "targets[0]: the target has no name", id="no name"),
         pytest.param(

@@ -34,6 +34,7 @@ export class SuiteProgram {
   constructor(module, file, places) {
     this.#file = file;
     this.#places = places;
+    refuseMisspelledWorkspace(module, places.at(file));
     this.#workspace = workspaceOf(module.workspace, places.ofExport(file, "workspace"));
     this.#arms = armsOf(module.arms, places.ofExport(file, "arms"));
     const items = itemsOf(module.default, places.at(file));
@@ -146,6 +147,14 @@ function armsOf(arms, location) {
   } catch (error) {
     throw new SuiteProgramError(`arms: ${error.message}`, 'write { with: { files: "arms/with" }, without: {} }', location);
   }
+}
+
+function refuseMisspelledWorkspace(module, location) {
+  if (module.workspace !== undefined) return;
+  const isNear = (name) => name !== "workspace" && distance(name.toLowerCase(), "workspace") <= 2;
+  const name = Object.keys(module).find(isNear);
+  if (name === undefined) return;
+  throw new SuiteProgramError(`the export ${shown(name)} has no effect`, "call it workspace", location);
 }
 
 function workspaceOf(workspace, location) {
