@@ -297,9 +297,9 @@ def _aggregator(entry: SuiteValue, at: EntryContext) -> Aggregator:
         return weighted_average(aggregator)
     if type_ == "threshold":
         return passing_share(aggregator)
-    if type_ == "code-grader":
+    if type_ in {"code-grader", "script"}:
         return program_aggregator(aggregator, at.folder)
-    if type_ == "llm-grader":
+    if type_ in {"llm-grader", "llm-rubric"}:
         prompt = aggregator.scalar_text("prompt") or JUDGE_PROMPT
         if prompt.startswith("file://"):
             prompt = at.file_text(aggregator.member("prompt"), prompt.removeprefix("file://"))

@@ -165,7 +165,7 @@ def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
         add_lines(files.lines(source.file, source.text()), files, tests)
         return _Content(top=top, tests=tests, name=_name(top, source))
     raw = files.read(source.file, source.text())
-    if suffix != ".json" and is_version_5(raw):
+    if suffix != ".json" and is_version_5(raw, files):
         newer = version_5_suite(raw, files)
         return _Content(top=newer.top, tests=newer.tests, name=_name(newer.top, source), newer=newer)
     top = files.interpolated(raw)

@@ -35,6 +35,10 @@ _OTHER_LISTS = ("cases", "test_cases", "tests", "scenarios", "evaluations", "que
 _PROMPTS = ("prompt", "query", "input", "task", "should_trigger")
 _TOP_KEY = re.compile(r"^[\"']?([A-Za-z_$][\w$.-]*)[\"']?[ \t]*:", re.MULTILINE)
 _ANY_KEY = re.compile(r"(?:^[ \t]*(?:-[ \t]+)*|[{,][ \t]*)[\"']?([A-Za-z_][\w-]*)[\"']?[ \t]*:(?=\s|$)", re.MULTILINE)
+_TESTS_IN_FILE = re.compile(
+    r"^tests:[ \t]*[\"']?(?:file://|\.{1,2}/)[^\s\"']+(?:/|\.ya?ml|\.jsonl?|\.csv)[\"']?[ \t]*$", re.MULTILINE
+)
+"""Tests in a file or a folder beside the suite."""
 _EVALS = re.compile(r'"(evals?|skill_name)"')
 _BLANK = " \t\r\n\0\ufeff\ufffd"
 _LIKENESS = 0.8
@@ -104,7 +108,7 @@ def _is_suite_yaml(head: str) -> bool:
         return "prompts" in top or keys >= _NEWER_PAIR
     if not _has_tests(head):
         return False
-    return bool(keys & _CASE_KEYS) or bool(top & _NEWER_KEYS) or keys >= _NEWER_PAIR
+    return bool(keys & _CASE_KEYS or top & _NEWER_KEYS or keys >= _NEWER_PAIR or _TESTS_IN_FILE.search(head))
 
 
 def _has_tests(head: str) -> bool:

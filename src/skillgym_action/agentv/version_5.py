@@ -7,10 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.case_sources import Tests, tests_of
+from skillgym_action.agentv.targets import TARGET_FILES
 from skillgym_action.agentv.version_5_assertions import TRAJECTORY
 from skillgym_action.agentv.version_5_assertions import TYPES as ASSERTION_TYPES
 from skillgym_action.agentv.version_5_environment import environment_of, extension_hooks, text_mapping
-from skillgym_action.agentv.version_5_providers import catalog_of, named_providers
+from skillgym_action.agentv.version_5_providers import CATALOGS, catalog_of, is_file_up, named_providers
 from skillgym_action.agentv.version_5_templates import environment_names
 from skillgym_action.agentv.version_5_tests import (
     DEFAULT_KEYS,
@@ -38,6 +39,8 @@ TOP_KEYS = frozenset(
 """Keys at the top that suites of AgentV 4 do not have."""
 TEST_KEYS = frozenset({"environment", "threshold", "options"})
 """The same of tests."""
+OLDER_KEYS = frozenset({"execution", "assertions", "evaluator", "eval_cases", "evalcases", "preprocessors"})
+"""Keys at the top that suites of AgentV 5 do not have."""
 KEPT_KEYS = frozenset(
     {
         *("name", "description", "category", "version", "author", "license", "requires", "metadata", "governance"),
@@ -54,6 +57,8 @@ OWN_KEYS = frozenset(
 )
 OPTION_KEYS = frozenset({"max_concurrency", "repeat", "budget_usd"})
 REPEAT_KEYS = frozenset({"count", "strategy", "early_exit", "cost_limit_usd"})
+REFUSED = {"imports": "write the paths into tests: [./cases.yaml]"}
+"""Keys that AgentV itself has given up, and what works."""
 WITHOUT_EFFECT = {
     "derived_metrics": ("derived_metrics are not computed", "compute them from results.json"),
     "nunjucks_filters": (
@@ -66,20 +71,31 @@ STRATEGIES = {"pass_any": "pass_at_k"}
 """Strategies of repetitions that AgentV 4 has under other names."""
 
 
-def is_version_5(top: SuiteValue) -> bool:
-    """Whether a suite has keys, or assertions of types, that only AgentV 5 has."""
+def is_version_5(top: SuiteValue, files: SuiteFiles) -> bool:
+    """Whether a suite has keys, or assertions of types, that only AgentV 5 has.
+
+    One with keys of neither version is of version 5 if there are providers, and no targets.
+    """
     if not isinstance(top.value, dict):
         return False
-    keys = top.value.keys()
-    if keys & TOP_KEYS:
+    if not top.value.keys() & OLDER_KEYS and not is_file_up(TARGET_FILES, files) and is_file_up(CATALOGS, files):
         return True
-    if isinstance(top.value.get("tags"), dict):
+    return _has_own_keys(top.value)
+
+
+def _has_own_keys(top: Mapping[str, object]) -> bool:
+    if top.keys() & TOP_KEYS or isinstance(top.get("tags"), dict):
         return True
-    written = top.value.get("tests")
+    written = top.get("tests")
     tests = [test for test in written if isinstance(test, dict)] if isinstance(written, list) else []
-    if any(_has_own_assertions(holder) for holder in (top.value, *islice(tests, MAX_AGENTV_SNIFFED_TESTS))):
+    if any(_has_own_assertions(holder) for holder in (top, *islice(tests, MAX_AGENTV_SNIFFED_TESTS))):
         return True
-    return any(test.keys() & TEST_KEYS for test in islice(tests, MAX_AGENTV_SNIFFED_TESTS))
+    return any(test.keys() & TEST_KEYS or _has_own_turns(test) for test in islice(tests, MAX_AGENTV_SNIFFED_TESTS))
+
+
+def _has_own_turns(test: Mapping[str, object]) -> bool:
+    turns = test.get("turns")
+    return isinstance(turns, list) and any(isinstance(turn, dict) and "assert" in turn for turn in turns)
 
 
 def _has_own_assertions(holder: Mapping[str, object]) -> bool:
@@ -112,6 +128,9 @@ def version_5_suite(raw: SuiteValue, files: SuiteFiles) -> Version5Suite:
     """The suite in ``raw``, whose variables are not yet replaced. Raises SuiteError."""
     files.state.version_5 = True
     top = files.interpolated(raw)
+    for key, remedy in REFUSED.items():
+        if member := top.get(key):
+            raise member.error(f"{key} is not supported", remedy)
     hooks, warnings = extension_hooks(top.get("extensions"), files)
     default = default_test(top.get("default_test"), files)
     environment = environment_of(top.get("environment") or (default and default.get("environment")), files)
@@ -119,7 +138,13 @@ def version_5_suite(raw: SuiteValue, files: SuiteFiles) -> Version5Suite:
     if workspace or hooks != type(hooks)():
         workspace = workspace or WorkspaceSettings()
         workspace = replace(workspace, hooks=workspace.hooks.enclosing(hooks))
-    defaults = TestDefaults(files=files, prompts=prompts_of(top.get("prompts"), files), default=default, hooks=hooks)
+    defaults = TestDefaults(
+        files=files,
+        prompts=prompts_of(top.get("prompts"), files),
+        default=default,
+        hooks=hooks,
+        judged=any(place and place.get("assert", "assertions") for place in (top, default)),
+    )
     written = top.get("tests", "eval_cases", "evalcases")
     tests = tests_of(written, files) if written else Tests()
     for test in scenario_tests(top.get("scenarios"), files):

@@ -30,6 +30,11 @@ _IDENTITY = frozenset({"id", "label", "provider", "runtime", "config", "hooks", 
 _RENAMED = {"batch_requests": "provider_batching", "grader_provider": "grader_target"}
 
 
+def is_file_up(names: tuple[str, ...], files: SuiteFiles) -> bool:
+    """Whether there is a file of one of these names, from the suite's folder up to the repository's."""
+    return any((root / name).is_file() for root in files.roots for name in names)
+
+
 @dataclass(slots=True)
 class Catalog:
     """The providers that are defined, as targets by their labels, and the one that is used by default."""

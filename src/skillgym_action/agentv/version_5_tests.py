@@ -111,13 +111,15 @@ def _in_file(value: SuiteValue, files: SuiteFiles) -> object:
 class TestDefaults:
     """What a suite defines for all of its tests, and the warnings about them so far.
 
-    ``hooks``: the suite's, which tests with an environment of their own have, too.
+    ``hooks``: the suite's, which tests with an environment of their own have, too. ``judged``: the suite has assertions
+    for all tests, so that these need none of their own.
     """
 
     files: SuiteFiles
     prompts: tuple[WrittenPrompt, ...] = ()
     default: SuiteValue | None = None
     hooks: Hooks
+    judged: bool = False
     warnings: list[Problem] = field(default_factory=list)
 
     __test__ = False
@@ -250,6 +252,8 @@ def _translated(test: WrittenTest, case_id: str, prompt: WrittenPrompt | None, d
         own_metadata = value.member("metadata").mapping() if value.has("metadata") else {}
         members["metadata"] = merged(defaults.metadata, own_metadata)
     _move_settings(value, members, moved)
+    if defaults.judged:
+        members.setdefault("assertions", [])
     defaults.warn([_without_value(name, value) for name in sorted(renderer.missing)])
     return WrittenTest(
         value=replace(value, value=members, moved=moved),
