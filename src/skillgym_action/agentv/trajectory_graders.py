@@ -185,10 +185,14 @@ class NoSkill:
 
 
 def _listed(steps: tuple[Step, ...]) -> str:
-    shown = [step for step in steps if step.kind != "span"]
+    shown = [step for step in steps if step.kind in {"tool", "command"}]
     lines = [f"{number}. {step.kind}: {excerpt(_written(step))}" for number, step in enumerate(shown, start=1)]
     more = [f"… and {len(lines) - MAX_LISTED_VALUES} more"] if len(lines) > MAX_LISTED_VALUES else []
-    return "\n".join(["steps:", *islice(lines, MAX_LISTED_VALUES), *more]) if lines else "steps: none"
+    return (
+        "\n".join(["tool calls and commands:", *islice(lines, MAX_LISTED_VALUES), *more])
+        if lines
+        else "tool calls: none"
+    )
 
 
 def _written(step: Step) -> str:
