@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from skillgym_action.agentv import metric_graders as metrics
 from skillgym_action.agentv import text_graders as texts
 from skillgym_action.agentv import tool_graders as tools
+from skillgym_action.agentv import version_5_assertions as version_5
 from skillgym_action.agentv.composite_graders import (
     AGGREGATORS,
     JUDGE_PROMPT,
+    AssertSet,
     Composite,
     JudgeAggregator,
     passing_share,
@@ -23,6 +25,7 @@ from skillgym_action.agentv.judge_graders import JudgeGrader, rubrics_in, text_p
 from skillgym_action.agentv.judge_questions import TextPrompt
 from skillgym_action.agentv.known_keys import unknown_in_assertions
 from skillgym_action.agentv.program_graders import PromptProgram, code_grader, custom_grader, program
+from skillgym_action.agentv.trajectory_graders import skill_used, trajectory
 from skillgym_action.assertions.graders import AssertionGroup, ScoredAssertion
 from skillgym_action.limits import MAX_ASSERTION_NAME_CHARACTERS, MAX_INCLUDE_DEPTH
 from skillgym_action.model.errors import Problem, SuiteError, did_you_mean
@@ -60,9 +63,12 @@ SIMPLE_TYPES: dict[str, tuple[Callable[[SuiteValue, str], Grader], frozenset[str
     ),
     "tool-trajectory": (tools.tool_trajectory, frozenset({"mode", "minimums", "expected", "args_match"})),
     "skill-trigger": (tools.skill_trigger, frozenset({"skill", "should_trigger"})),
+    "skill-used": (skill_used, frozenset({"value"})),
 }
 """Types that need nothing but their entry: what makes the grader, and the keys of the type."""
-TYPES = frozenset({*SIMPLE_TYPES, *JUDGE_TYPES, "regex", "field-accuracy", "code-grader", "composite"})
+TYPES = frozenset(
+    {*SIMPLE_TYPES, *JUDGE_TYPES, *version_5.TYPES, "regex", "field-accuracy", "code-grader", "composite"}
+)
 NAMED_BY = {
     "contains": "value",
     "icontains": "value",
@@ -168,19 +174,24 @@ def _rubrics_assertion(criteria: list[str], at: EntryContext) -> ScoredAssertion
 
 
 def _scored(value: object, at: EntryContext) -> ScoredAssertion:
-    entry = at.value(value).snake_case()
-    if not entry.has("type") and entry.misspelled("include"):
-        raise entry.missing("include", "", "has neither type nor include")
+    written = at.value(value).snake_case()
+    if not written.has("type") and written.misspelled("include"):
+        raise written.missing("include", "", "has neither type nor include")
+    shown = written.required_text("type").replace("_", "-").removeprefix("not-")
+    entry = version_5.translated(written, at)
     type_ = entry.required_text("type").replace("_", "-")
-    grader = _composite(entry, at) if type_ == "composite" else _grader(entry, at, type_)
+    if type_ == "assert-set":
+        grader: Grader = _assert_set(entry, at)
+    else:
+        grader = _composite(entry, at) if type_ == "composite" else _grader(entry, at, type_)
     weight = entry.number("weight")
     required, min_score = entry.member("required").value, _min_score(entry, "min_score")
     if required is not None and not isinstance(required, bool):  # a number is a minimum score, too
         least = _min_score(entry, "required")
         min_score = min_score or least
     return ScoredAssertion(
-        name=entry.scalar_text("name") or _default_name(entry, type_),
-        type=type_,
+        name=entry.scalar_text("name") or _default_name(written, shown),
+        type=shown,
         grader=grader,
         weight=1.0 if weight is None else weight,
         required=bool(required),
@@ -201,6 +212,8 @@ def _default_name(entry: SuiteValue, type_: str) -> str:
     """The name that AgentV gives an entry without one."""
     if type_ in texts.LISTS:
         return f"{type_}-{len(entry.scalar_texts('value'))}"
+    if type_ == "llm-rubric" and isinstance(entry.member("value").value, str):
+        return entry.required_text("value").strip()
     if type_ in NAMED_BY and (word := entry.scalar_text(NAMED_BY[type_])):
         return f"{type_}-{word[:MAX_ASSERTION_NAME_CHARACTERS] if type_ == 'regex' else word}"
     return type_
@@ -228,8 +241,13 @@ def _grader(entry: SuiteValue, at: EntryContext, type_: str) -> Grader:
         return field_accuracy(entry, at.task.expected_output)
     if type_ == "code-grader":
         return code_grader(entry, at)
-    if type_ in JUDGE_TYPES:
-        return _judge_grader(entry, at, type_)
+    return _judge_grader(entry, at, type_) if type_ in JUDGE_TYPES else _other_grader(entry, at, type_)
+
+
+def _other_grader(entry: SuiteValue, at: EntryContext, type_: str) -> Grader:
+    if type_.startswith(version_5.TRAJECTORY) and type_ in version_5.TYPES:
+        entry.refuse_misspelled_keys(COMMON_KEYS | {"value"})
+        return trajectory(entry, at, type_.removeprefix(version_5.TRAJECTORY))
     if custom := custom_grader(entry, at, type_):
         return custom
     remedy = f"write {type_.replace('-judge', '-grader')}" if type_.endswith("-judge") else did_you_mean(type_, TYPES)
@@ -263,6 +281,33 @@ def _composite(entry: SuiteValue, at: EntryContext) -> Composite:
     return Composite(members=members, aggregator=_aggregator(entry, at))
 
 
+def _assert_set(entry: SuiteValue, at: EntryContext) -> AssertSet:
+    """``assert-set``. Its ``config`` is that of its members, except for keys that they have themselves."""
+    key = "assert" if entry.has("assert") or not entry.has("assertions") else "assertions"
+    entries = _of_set(entry, key) if entry.has(key) else []
+    members = tuple(
+        _single(included, place)
+        for index, item in enumerate(entries)
+        for included, place in _included(item, replace(at, key_path=f"{entry.member(key).name}[{index}]"), ())
+    )
+    if not members:
+        raise entry.invalid(key, "a list of assertions that is not empty")
+    return AssertSet(members=members, threshold=entry.number("threshold", most=1))
+
+
+def _of_set(entry: SuiteValue, key: str) -> list[object]:
+    config = entry.child("config")
+    shared = config.mapping() if config else {}
+    return [_with_config(item.value, shared) for item in entry.member(key).items()]
+
+
+def _with_config(member: object, shared: dict[str, object]) -> object:
+    if not shared or not isinstance(member, dict) or member.get("type") not in version_5.WITH_CONFIG:
+        return member
+    own = member.get("config")
+    return {**member, "config": {**shared, **(own if isinstance(own, dict) else {})}}
+
+
 def _aggregator(entry: SuiteValue, at: EntryContext) -> Aggregator:
     """What makes one grade of those of a composite's members. Raises SuiteError."""
     aggregator = entry.child("aggregator")
@@ -273,9 +318,9 @@ def _aggregator(entry: SuiteValue, at: EntryContext) -> Aggregator:
         return weighted_average(aggregator)
     if type_ == "threshold":
         return passing_share(aggregator)
-    if type_ == "code-grader":
+    if type_ in {"code-grader", "script"}:
         return program_aggregator(aggregator, at.folder)
-    if type_ == "llm-grader":
+    if type_ in {"llm-grader", "llm-rubric"}:
         prompt = aggregator.scalar_text("prompt") or JUDGE_PROMPT
         if prompt.startswith("file://"):
             prompt = at.file_text(aggregator.member("prompt"), prompt.removeprefix("file://"))

@@ -10,17 +10,19 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from skillgym_action.agentv.raw_cases import program_of, refuse_program, rows_of, test_of
+from skillgym_action.documents.suite_values import FixedLocation, SuiteValue
 from skillgym_action.documents.user_files import kind_of
 from skillgym_action.filesystem.globs import paths_matching
 from skillgym_action.limits import MAX_BRACE_ALTERNATIVES, MAX_BRACES, MAX_SUITE_CASES
 from skillgym_action.model.errors import Location, Problem, SuiteError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from skillgym_action.agentv.suite_files import SuiteFiles
-    from skillgym_action.documents.suite_values import SuiteValue
+    from skillgym_action.agentv.workspaces import WorkspaceSettings
 
 CASE_FILES = ("case.yaml", "case.yml")
 
@@ -33,10 +35,16 @@ _COPY_FILES = 'while [ $# -gt 0 ]; do mkdir -p "$(dirname "$2")" && cp -R "$1" "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WrittenTest:
-    """A test as it is written. ``folder`` is the folder of its ``case.yaml``; its name is the default id."""
+    """A test as it is written. ``folder`` is the folder of its ``case.yaml``; its name is the default id.
+
+    Of tests of AgentV 5, which are translated: ``variables`` of its assertions, and ``workspace``, which describes
+    where its agent works. None: it has none of its own.
+    """
 
     value: SuiteValue
     folder: Path | None = None
+    variables: Mapping[str, object] | None = None
+    workspace: WorkspaceSettings | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +73,10 @@ class Tests:
     def add_unreadable(self, problem: Problem, case_id: str) -> None:
         self._append(UnreadableTest(problem=problem, case_id=case_id))
 
+    def add_test(self, test: WrittenTest | UnreadableTest) -> None:
+        """Add a test. Raises SuiteError if there are too many."""
+        self._append(test)
+
     def _append(self, test: WrittenTest | UnreadableTest) -> None:
         if len(self.entries) == MAX_SUITE_CASES:
             raise SuiteError(f"the suite has more than {MAX_SUITE_CASES:,} tests", remedy="split it into several files")
@@ -83,12 +95,18 @@ def tests_of(value: SuiteValue, files: SuiteFiles) -> Tests:
         return tests
     if not isinstance(value.value, str):
         raise value.error("must be a list of tests, or the path of a file or folder with tests")
-    path = files.folder / value.as_text().removeprefix("file://")
+    if files.state.version_5:
+        _add_matching(value.as_text().removeprefix("file://"), value, files, tests)
+        return tests
+    _add_path(files.folder / value.as_text().removeprefix("file://"), value, files, tests)
+    return tests
+
+
+def _add_path(path: Path, value: SuiteValue, files: SuiteFiles, tests: Tests) -> None:
     if kind_of(path) == "folder":
         _add_folder(path, files, tests)
     else:
         _add_file(path, value, files, tests)
-    return tests
 
 
 # --- folders ----------------------------------------------------------------------------------------
@@ -132,22 +150,26 @@ def _utf_16(path: Path) -> bytes:
 
 
 def _add_reference(item: SuiteValue, files: SuiteFiles, tests: Tests) -> None:
-    """Add the tests of ``file://PATH``; PATH may be a pattern."""
+    """Add the tests of ``file://PATH``; PATH may be a pattern. AgentV 5 also has it without ``file://``."""
     text = str(item.value)
-    if not text.startswith("file://"):
+    if not text.startswith("file://") and not files.state.version_5:
         problem = item.problem(f"a test cannot be the text {text!r}", "write file://PATH, or the test itself")
         tests.add_unreadable(problem, item.name)
         return
-    pattern = text.removeprefix("file://")
+    _add_matching(text.removeprefix("file://"), item, files, tests)
+
+
+def _add_matching(pattern: str, item: SuiteValue, files: SuiteFiles, tests: Tests) -> None:
+    """Add the tests of a file, or of all files that match a pattern."""
     if not any(sign in pattern for sign in "*?{"):
-        _add_file(files.folder / pattern, item, files, tests)
+        add = _add_path if files.state.version_5 else _add_file
+        add(files.folder / pattern, item, files, tests)
         return
-    alternatives = list(islice(_alternatives(pattern), MAX_BRACE_ALTERNATIVES + 1))
-    if len(alternatives) > MAX_BRACE_ALTERNATIVES:
-        problem = item.problem(f"{{}} gives more than {MAX_BRACE_ALTERNATIVES} patterns", "use * instead")
-        tests.add_unreadable(problem, item.name)
+    try:
+        paths = files_matching(files.folder, pattern)
+    except SuiteError as error:
+        tests.add_unreadable(item.problem(str(error), error.problems[0].remedy), item.name)
         return
-    paths = sorted({path for one in alternatives for path in _matching(files.folder, one)})
     if not paths:
         tests.warnings.append(item.problem(f"no file matches {pattern}"))
     for path in paths:
@@ -165,6 +187,14 @@ def _alternatives(pattern: str) -> Iterator[str]:
         yield from _alternatives(before + word + after)
 
 
+def files_matching(folder: Path, pattern: str) -> list[Path]:
+    """The files that a pattern stands for, sorted. Raises SuiteError if it stands for too many patterns."""
+    alternatives = list(islice(_alternatives(pattern), MAX_BRACE_ALTERNATIVES + 1))
+    if len(alternatives) > MAX_BRACE_ALTERNATIVES:
+        raise SuiteError(f"{{}} gives more than {MAX_BRACE_ALTERNATIVES} patterns", remedy="use * instead")
+    return sorted({path for one in alternatives for path in _matching(folder, one)})
+
+
 def _matching(folder: Path, pattern: str) -> Iterator[Path]:
     """Files that match; a pattern may begin with ``../``."""
     while pattern.startswith(("./", "../")):
@@ -174,16 +204,23 @@ def _matching(folder: Path, pattern: str) -> Iterator[Path]:
 
 
 def _add_file(file: Path, value: SuiteValue, files: SuiteFiles, tests: Tests) -> None:
-    """Add the tests of a YAML file (a list, or one test) or of a JSONL file. ``value`` is where it is named."""
+    """Add the tests of a YAML or JSON file (a list, or one test), a JSONL file or a table.
+
+    ``value`` is where it is named.
+    """
     suffix = file.suffix.lower()
+    if program := program_of(file.name):
+        refuse_program(value, str(file.parent / program), files)
     if kind_of(file) is None:
         raise value.error(f"there is no {files.shown(file)}", "name a folder with cases, or a .yaml or .jsonl file")
-    if suffix not in {".yaml", ".yml", ".jsonl"}:
-        raise value.error(f"tests cannot be read from {file.name}", "write them as .yaml or .jsonl")
+    if suffix not in {".yaml", ".yml", ".jsonl", ".json", ".csv"}:
+        raise value.error(f"tests cannot be read from {file.name}", "write them as .yaml, .json, .jsonl or .csv")
     tests.hidden.append(file)
     before = len(tests.entries)
     if suffix == ".jsonl":
         add_lines(files.lines(file), files, tests)
+    elif suffix == ".csv":
+        _add_rows(file, files, tests)
     else:
         content = files.interpolated(files.read(file))
         if (inner := content.get("tests")) and isinstance(inner.value, list):
@@ -193,6 +230,18 @@ def _add_file(file: Path, value: SuiteValue, files: SuiteFiles, tests: Tests) ->
             tests.add(item)
     if len(tests.entries) == before:
         tests.warnings.append(value.problem(f"{files.shown(file)} has no tests"))
+
+
+def _add_rows(file: Path, files: SuiteFiles, tests: Tests) -> None:
+    """Add a test for each row of a table."""
+    for number, (row, location) in enumerate(rows_of(files.text(file), files.shown(file)), start=1):
+        try:
+            test = test_of(row, number, location)
+        except SuiteError as error:
+            tests.add_unreadable(error.problems[0], row.get("id") or f"row-{number}")
+        else:
+            value = SuiteValue(source=FixedLocation(test, location), value=test, prefix=f"row {number}")
+            tests.add(files.interpolated(value))
 
 
 def add_lines(lines: Iterable[SuiteValue | Problem], files: SuiteFiles, tests: Tests) -> None:

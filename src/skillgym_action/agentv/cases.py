@@ -39,6 +39,7 @@ from skillgym_action.agentv.messages import (
     input_messages,
 )
 from skillgym_action.agentv.variables import VARIABLE, merged, templated
+from skillgym_action.agentv.version_5_templates import assertions_with
 from skillgym_action.agentv.workspaces import workspace_settings
 from skillgym_action.assertions.graders import ScoredAssertion
 from skillgym_action.documents.suite_values import UNUSABLE
@@ -91,6 +92,7 @@ class SharedSettings:
     files: SuiteFiles
     workspace_settings: WorkspaceSettings | None
     assertions: SuiteValue | None = None
+    more_assertions: SuiteValue | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
     threshold: float = DEFAULT_THRESHOLD
@@ -203,7 +205,7 @@ def _case(
     first = [{"role": role, "content": text} for role, text in conversation.shown((), 1)] if conversation else messages
     prompt = _prompt(value, replace(task, input=tuple(first)), test, shared, warnings)
     task = replace(task, input_files=tuple(map(str, prompt.files)), folder=test.folder)
-    own = workspace_settings(value.get("workspace"), shared.files, test.folder)
+    own = test.workspace or workspace_settings(value.get("workspace"), shared.files, test.folder)
     settings = own.over(shared.workspace_settings, compat=shared.files.compat) if own else None
     unread = each_once(_unread_keys(value), MAX_AGENTV_WARNINGS - len(warnings))
     warnings.extend((*unread, *(own.warnings if own else ())))
@@ -347,12 +349,19 @@ def _assertions(
         made = assertion_of({"type": "rubric", "rubrics": rubrics.value}, place)
         if isinstance(made, ScoredAssertion):
             assertions.append(replace(made, name="rubrics", type="rubrics"))
-    for entries in (own, None if skips else shared.assertions):
+    of_all = () if skips else (shared.more_assertions, shared.assertions)
+    for entries in (own, *of_all):
         if entries and entries.value != []:
-            assertions.extend(assertions_of(entries.value, entry_context(entries, test, shared, task)))
+            filled = _with_variables_of(test, entries.value, shared.files.budget)
+            assertions.extend(assertions_of(filled, entry_context(entries, test, shared, task)))
     if value.get("turns"):  # without assertions, only turns are judged
         return tuple(assertions)
     return tuple(assertions) or assertions_of([], entry_context(own or value, test, shared, task))
+
+
+def _with_variables_of(test: WrittenTest, entries: object, budget: SizeBudget) -> object:
+    """Assertions with the variables of their test, which only AgentV 5 replaces there."""
+    return entries if test.variables is None else assertions_with(entries, test.variables, budget)
 
 
 def _conversation_grader(
@@ -370,7 +379,7 @@ def _conversation_grader(
             expected_output=tuple(expected_messages(expected.value)) if expected else (),
         )
         own = turn.get("assertions")
-        entries = turn_entries(own.value) if own else []
+        entries = turn_entries(_with_variables_of(test, own.value, shared.files.budget)) if own else []
         at = entry_context(own or turn, test, shared, seen)
         turns.append(assertions_of(entries, at) if entries or expected else ())
     return ConversationGrader(

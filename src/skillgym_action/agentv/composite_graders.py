@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from skillgym_action.agentv.judge_questions import ScoreAnswer, grade_by_judge
-from skillgym_action.assertions.graders import PASSING_SCORE, CheckResult, checks_in, clamped, grade_of, not_gradable
+from skillgym_action.assertions.graders import (
+    PASSING_SCORE,
+    CheckResult,
+    checks_in,
+    clamped,
+    grade_of,
+    not_gradable,
+    with_minimum,
+)
 from skillgym_action.javascript.values import number, parsed, stringified, trimmed
 from skillgym_action.limits import MAX_GRADER_EVIDENCE_BYTES, MAX_GRADER_OUTPUT_BYTES, MIN_GRADER_SECONDS
 from skillgym_action.model.judge_question import QuotedText, united_judges
@@ -38,6 +46,16 @@ class Member(Protocol):
 
 
 NamedGrades = tuple[tuple[str, "Grade"], ...]
+
+
+class WeightedMember(Member, Protocol):
+    """A member with the weight of its score."""
+
+    @property
+    def weight(self) -> float: ...
+
+    @property
+    def min_score(self) -> float | None: ...
 
 
 class Aggregator(Protocol):
@@ -73,6 +91,42 @@ class Composite:
             if grade.passed is None:
                 return not_gradable(f"{name}: {grade.explanation}", score=grade.score, evidence=grade.all_evidence)
         return self.aggregator.aggregate(grades, context)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AssertSet:
+    """Several assertions as one, with the weighted mean of their scores. AgentV 5's ``assert-set``.
+
+    ``threshold``: the score from which it passes; None: every member whose weight is not 0 has to pass.
+    """
+
+    members: tuple[WeightedMember, ...]
+    threshold: float | None = None
+
+    @property
+    def diagnostic(self) -> bool:
+        """Whether all members are."""
+        return all(member.diagnostic for member in self.members)
+
+    def grade(self, context: AssertionContext) -> Grade:
+        """The grade of all members; not gradable if that is so for one of them."""
+        graded = [(member, _with_own_minimum(member, member.grade(context))) for member in self.members]
+        judge = united_judges([grade.judge for _, grade in graded])
+        for member, grade in graded:
+            if grade.passed is None:
+                trouble = not_gradable(
+                    f"{member.name}: {grade.explanation}", score=grade.score, evidence=grade.all_evidence
+                )
+                return replace(trouble, judge=judge)
+        score = clamped(weighted_mean((grade.score or 0.0, member.weight) for member, grade in graded))
+        every = all(grade.passed for member, grade in graded if member.weight)
+        passed = every if self.threshold is None else score >= self.threshold
+        named = tuple((member.name, grade) for member, grade in graded)
+        return replace(grade_of(*_checks(named), score=score, passed=passed), judge=judge)
+
+
+def _with_own_minimum(member: WeightedMember, grade: Grade) -> Grade:
+    return grade if member.min_score is None else with_minimum(grade, member.min_score)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,9 @@ class TextPrompt:
         """The suite's text as it is; what the agent wrote and did is quoted."""
         case, session = self._of_case(context), _of_session(context)
         if self.template is not None:
-            return tuple(_filled(self.template, {**case, **_as_json(self.task, rubrics)}, session))
+            rubric = "\n".join(map(str, rubrics)) or self.criteria
+            known = {**case, "rubric": rubric, **_as_json(self.task, rubrics)}
+            return tuple(_filled(self.template, known, session))
         asked = [f"{_TITLES[name]}:\n{text}" for name, text in case.items() if text.strip()]
         done = [QuotedText(_TITLES[name], text) for name, text in session.items() if text.strip() or name == "output"]
         last = "\n".join(["Decide each of these rubrics:", *map(str, rubrics)]) if rubrics else _WITHOUT_RUBRICS

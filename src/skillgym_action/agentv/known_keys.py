@@ -34,13 +34,14 @@ def _keys(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_COMMON = _keys("name type weight required min_score negate")
+_COMMON = _keys("name type weight required min_score negate metric")
 _JUDGED = _COMMON | _keys("prompt target config max_steps temperature preprocessors votes rubrics criteria")
 _RANGES = {"score_ranges": Shape(_keys("score_range outcome"), in_list=True)}
 RUBRIC = Shape(_keys("id outcome criteria operator weight required min_score required_min_score score_ranges"), _RANGES)
 _AGGREGATOR = Shape(_keys("type weights threshold path prompt votes"))
 _MEMBERS = ("assertions", "assert", "evaluators")
 _VALUE = Shape(_COMMON | {"value"})
+_SEQUENCE = Shape(_keys("mode steps name pattern"), {"steps": Shape(_keys("name pattern"))})
 ASSERTIONS: Mapping[str, Shape] = {
     **dict.fromkeys(
         ("contains", "contains-any", "contains-all", "icontains", "icontains-any", "icontains-all"), _VALUE
@@ -49,7 +50,7 @@ ASSERTIONS: Mapping[str, Shape] = {
     "regex": Shape(_COMMON | {"value", "flags"}),
     "is-json": Shape(_COMMON),
     "latency": Shape(_COMMON | {"threshold"}),
-    "cost": Shape(_COMMON | {"budget"}),
+    "cost": Shape(_COMMON | {"budget", "threshold"}),
     "token-usage": Shape(_COMMON | frozenset(TOKENS)),
     "execution-metrics": Shape(_COMMON | {*METRICS, "target_exploration_ratio", "exploration_tolerance"}),
     "skill-trigger": Shape(_COMMON | {"skill", "should_trigger"}),
@@ -65,6 +66,17 @@ ASSERTIONS: Mapping[str, Shape] = {
     "llm-grader": Shape(_JUDGED, {"rubrics": RUBRIC}),
     "rubrics": Shape(_JUDGED, {"criteria": RUBRIC}),
     "rubric": Shape(_JUDGED, {"rubrics": RUBRIC}),
+    "llm-rubric": Shape(_JUDGED | _keys("value provider threshold"), {"value": RUBRIC}),
+    "assert-set": Shape(_COMMON | _keys("assert assertions threshold config")),
+    **dict.fromkeys(("javascript", "python"), Shape(_COMMON | _keys("value threshold config"))),
+    "skill-used": Shape(_COMMON | {"value"}, {"value": Shape(_keys("name pattern min max"))}),
+    "trajectory:tool-used": Shape(_COMMON | {"value"}, {"value": Shape(_keys("name pattern min max"))}),
+    "trajectory:tool-sequence": Shape(_COMMON | {"value"}, {"value": _SEQUENCE}),
+    "trajectory:tool-args-match": Shape(
+        _COMMON | {"value"}, {"value": Shape(_keys("name pattern args arguments mode defaults ignore"))}
+    ),
+    "trajectory:step-count": Shape(_COMMON | {"value"}, {"value": Shape(_keys("name pattern type min max"))}),
+    "trajectory:goal-success": Shape(_COMMON | {"value"}, {"value": Shape(_keys("goal"))}),
 }
 """Types whose keys are known. Those of a program, and of a type of the suite's own, are its configuration."""
 
@@ -105,11 +117,12 @@ def unknown_in_assertions(entries: SuiteValue | None) -> Iterator[Problem]:
         return
     for entry in islice(entries.items(), MAX_AGENTV_WARNINGS):
         type_ = entry.value.get("type") if isinstance(entry.value, dict) else None
-        if isinstance(type_, str) and (shape := ASSERTIONS.get(type_.replace("_", "-"))):
+        kind = type_.replace("_", "-").removeprefix("not-") if isinstance(type_, str) else ""
+        if shape := ASSERTIONS.get(kind):
             yield from unknown_in(entry, shape)
             if "prompt" in shape.keys:
                 yield from _without_effect(entry)
-            for key in _MEMBERS if type_ == "composite" else ():
+            for key in _MEMBERS if kind in {"composite", "assert-set"} else ():
                 yield from unknown_in_assertions(entry.get(key))
 
 

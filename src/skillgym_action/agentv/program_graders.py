@@ -44,6 +44,8 @@ GRADER_KEYS = frozenset(
     }
 )
 """Keys that are not passed to the program as its configuration."""
+_ANSWER_KEYS = frozenset({"score", "assertions", "pass", "checks"})
+"""A JSON object after other lines is an answer if it has one of them; the last two are AgentV 5's."""
 _SCRIPT = re.compile(r"\.(?:[cm]?[jt]sx?|py|sh|bash|rb|go|rs)$", re.IGNORECASE)
 _PYTHON_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):$", re.MULTILINE)
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?")
@@ -241,7 +243,7 @@ def _answer_in(stdout: str) -> dict[str, object] | float | None:
         return score
     for line in islice(re.finditer(r"^\{", stdout, re.MULTILINE), MAX_JSON_STARTS):
         value = _json(stdout[line.start() :])
-        if isinstance(value, dict) and value.keys() & {"score", "assertions"}:
+        if isinstance(value, dict) and value.keys() & _ANSWER_KEYS:
             return value
     return None
 
@@ -259,16 +261,33 @@ def _grade_of_object(answer: dict[str, object]) -> Grade:
 
     A score of 0 although every assertion passed means that the program left it at its default.
     """
-    checks = checks_in(answer.get("assertions"))
+    checks = checks_in(answer.get("assertions")) or _checks_in_version_5(answer)
     score = number(answer.get("score"))
+    decided = answer.get("pass")
+    if isinstance(decided, bool):
+        score = float(decided) if score is None else score
+        shown = checks or (CheckResult(f"the grader says {'passed' if decided else 'failed'}", passed=decided),)
+        return grade_of(*shown, score=clamped(score), passed=decided)
     share = sum(check.passed for check in checks) / len(checks) if checks else 0.0
     if score is None or (score == 0 and share == 1):
         score = share
     if not checks:
-        has_score = answer.keys() & {"score", "assertions"}
+        has_score = answer.keys() & _ANSWER_KEYS
         text = f"{clamped(score):g}" if has_score else "neither a score nor assertions"
         checks = (CheckResult(f"the grader says {text}", passed=clamped(score) >= PASSING_SCORE),)
     return grade_of(*checks, score=clamped(score))
+
+
+def _checks_in_version_5(answer: dict[str, object]) -> tuple[CheckResult, ...]:
+    """``checks`` with ``text``, ``pass`` and ``reason``; else ``reason`` as the only one."""
+    entries, decided, reason = answer.get("checks"), answer.get("pass"), answer.get("reason")
+    if isinstance(entries, list):
+        found = [entry for entry in entries if isinstance(entry, dict)]
+        known = [{**entry, "passed": entry.get("pass"), "evidence": entry.get("reason")} for entry in found]
+        return checks_in(known)
+    if isinstance(decided, bool) and isinstance(reason, str) and reason:
+        return (CheckResult(reason, passed=decided),)
+    return ()
 
 
 def _last_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Format: suites of AgentV 4: ``EVAL.yaml``, ``*.eval.yaml``, ``*.eval.ts``, JSONL, and ``evals.json`` of skills.
+"""Format: suites of AgentV 4 and 5: ``EVAL.yaml``, ``*.eval.yaml``, ``*.eval.ts``, JSONL, ``evals.json`` of skills.
 
 Which files these are is in ``suite_names``.
 """
@@ -28,10 +28,11 @@ from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.text.redaction import is_secret_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from skillgym_action.agentv.case_sources import Tests
     from skillgym_action.agentv.cases import LoadedCases, SharedSettings
+    from skillgym_action.agentv.version_5 import Version5Suite
     from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.formats import SuiteFile
     from skillgym_action.model.execution import Runner
@@ -54,9 +55,6 @@ EXECUTION_KEYS = frozenset(
         *("fail_on_error", "failOnError", "threshold", "skip_defaults", "assertions", "assert", "evaluators"),
     }
 )
-VERSION_5_KEYS = frozenset(
-    {"providers", "environment", "prompts", "evaluate_options", "default_test", "extensions", "scenarios"}
-)
 ALIASES = {"eval_cases": "tests", "evalcases": "tests", "assert": "assertions"}
 
 
@@ -65,11 +63,15 @@ ALIASES = {"eval_cases": "tests", "evalcases": "tests", "assert": "assertions"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Content:
-    """The content of a suite file: what it defines for all tests, and the tests."""
+    """The content of a suite file: what it defines for all tests, and the tests.
+
+    ``newer``: what else a suite of AgentV 5 defines.
+    """
 
     top: SuiteValue
     tests: Tests
     name: str
+    newer: Version5Suite | None = None
 
 
 def suite(source: SuiteFile) -> BenchmarkSuite:
@@ -83,13 +85,15 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         raise SuiteError.of(Problem(message=OF_PROMPTFOO, location=location, remedy=REWRITE))
     files = _files(source)
     read = _read(source, files)
-    shared = _shared(read.top, files)
+    newer = read.newer
+    shared = _shared(read.top, files, newer)
     loaded = cases_of(read.tests, shared)
-    found = runners_of(read.top, files, read.name)
-    runners = found.own
+    found = runners_of(read.top, files, read.name, newer.targets if newer else None)
+    runners = _with_variables(found.own, newer.variables if newer else {})
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
     of_workspace = shared.workspace_settings.warnings if shared.workspace_settings else ()
-    told = (*_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings, *files.state.warnings)
+    own = newer.warnings if newer else ()
+    told = (*own, *_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings, *files.state.warnings)
     warnings = each_once(told, MAX_AGENTV_WARNINGS)
     if shared.workspace_settings is None and stand_ins:
         warnings.extend(_hooks_without_workspace(read.top, runners))
@@ -109,6 +113,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         invalid=(*_without_tests(read, loaded), *loaded.invalid),
         workspace=workspace or WorkspaceSpec(),
         warnings=tuple(warnings),
+        default_timeout=newer.timeout if newer else None,
         runners=runners,
         other_runners=found.others,
         budget=_budget(execution),
@@ -122,6 +127,13 @@ def _arms_value(top: SuiteValue) -> object:
     """The arms as they are written: names of variables, paths and arguments stay as they are."""
     value = top.source.value
     return value.get(FOREIGN_KEY) if isinstance(value, dict) else None
+
+
+def _with_variables(runners: tuple[Runner, ...], variables: Mapping[str, str]) -> tuple[Runner, ...]:
+    """The runners with variables of the suite in the environment of their agents, unless they have their own."""
+    return tuple(
+        replace(runner, agent=replace(runner.agent, env={**variables, **runner.agent.env})) for runner in runners
+    )
 
 
 def _in_one_workspace(
@@ -162,6 +174,7 @@ def _files(source: SuiteFile) -> SuiteFiles:
 def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
     from skillgym_action.agentv.case_sources import Tests, add_lines, skill_tests, tests_of
     from skillgym_action.agentv.program_suites import is_program, program_suite
+    from skillgym_action.agentv.version_5 import is_version_5, version_5_suite
 
     suffix = source.file.suffix.lower()
     if suffix == ".jsonl":
@@ -174,14 +187,15 @@ def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
         tests = Tests()
         add_lines(files.lines(source.file, source.text()), files, tests)
         return _Content(top=top, tests=tests, name=_name(top, source))
-    written = program_suite(source, files) if is_program(source) else files.read(source.file, source.text())
-    top = files.interpolated(written)
-    keys = set(top.mapping())
+    raw = program_suite(source, files) if is_program(source) else files.read(source.file, source.text())
+    if suffix != ".json" and is_version_5(raw, files):
+        newer = version_5_suite(raw, files)
+        return _Content(top=newer.top, tests=newer.tests, name=_name(newer.top, source), newer=newer)
+    top = files.interpolated(raw)
+    top.mapping()
     if suffix == ".json":
         name = _name(top, source, "skill_name")
         return _Content(top=replace(top, value={}), tests=skill_tests(top, files), name=name)
-    if keys & VERSION_5_KEYS and not keys & (KNOWN_KEYS - {"tests", "name", "description", "tags", "metadata"}):
-        raise top.error("suites of AgentV 5 are not supported yet", f"leave it out with !{source.path}")
     tests_value = top.get(*TEST_KEYS)
     if tests_value is None:
         raise top.missing("tests", "tests: ./cases/, a folder with a case.yaml for each; or a list")
@@ -200,14 +214,14 @@ def _without_tests(read: _Content, loaded: LoadedCases) -> tuple[Invalid, ...]:
     """The problem of a suite without tests: it checks nothing, so a run of it must not succeed."""
     if loaded.cases or loaded.invalid:
         return ()
-    value = read.top.get(*TEST_KEYS) or read.top
+    value = (read.top.get(*TEST_KEYS) if read.newer is None else None) or read.top
     return (Invalid(problem=value.problem("has no tests", "a suite without tests checks nothing")),)
 
 
 # --- defined for all tests --------------------------------------------------------------------------
 
 
-def _shared(top: SuiteValue, files: SuiteFiles) -> SharedSettings:
+def _shared(top: SuiteValue, files: SuiteFiles, newer: Version5Suite | None = None) -> SharedSettings:
     from skillgym_action.agentv.assertions import assertions_of
     from skillgym_action.agentv.cases import DEFAULT_THRESHOLD, SharedSettings, entry_context
     from skillgym_action.agentv.grader_context import Task
@@ -226,16 +240,18 @@ def _shared(top: SuiteValue, files: SuiteFiles) -> SharedSettings:
     shared = SharedSettings(
         top=top,
         files=files,
-        workspace_settings=workspace_settings(top.get("workspace"), files),
+        workspace_settings=newer.workspace if newer else workspace_settings(top.get("workspace"), files),
         assertions=assertions,
+        more_assertions=newer.defaults if newer else None,
         tags=top.texts("tags"),
         metadata=metadata,
         threshold=DEFAULT_THRESHOLD if threshold is None else float(threshold),
         trials=trials_of(execution),
     )
-    if assertions and assertions.value != []:
-        # Problems of the suite's own assertions are reported once, not for each test.
-        assertions_of(assertions.value, entry_context(assertions, None, shared, Task()))
+    for entries in (assertions, shared.more_assertions):
+        if entries and entries.value != []:
+            # Problems of the suite's own assertions are reported once, not for each test.
+            assertions_of(entries.value, entry_context(entries, None, shared, Task()))
     return shared
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.variables import SizeBudget, folders_up, interpolated
+from skillgym_action.agentv.version_5_templates import with_environment
 from skillgym_action.documents.documents import read_document
 from skillgym_action.documents.suite_values import SuiteValue
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE, kind_of, read_text, resolved
@@ -31,6 +32,7 @@ class ReadFiles:
     """What was read for a suite so far, and how much: many small files can be as much as a large one.
 
     ``warnings``: about included files.
+    ``version_5``: the suite is one of AgentV 5; its texts may have variables as ``{{ env.NAME }}``, too.
     """
 
     values: int = 0
@@ -38,6 +40,7 @@ class ReadFiles:
     files: dict[Path, SuiteValue] = field(default_factory=dict)
     patterns: Patterns = field(default_factory=Patterns)
     warnings: list[Problem] = field(default_factory=list)
+    version_5: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +106,7 @@ class SuiteFiles:
         kind: Literal["json", "yaml"] = "json" if file.suffix.lower() == ".json" else "yaml"
         if text is None and file in self.state.files:
             return self.state.files[file]
-        content = self._text(file) if text is None else text
+        content = self.text(file) if text is None else text
         value = self._counted(read_document(content, path=self.shown(file), kind=kind, error=SuiteError))
         if text is None:
             self.state.files[file] = value
@@ -113,7 +116,7 @@ class SuiteFiles:
         """The value of each line of a JSONL file that is not blank, or what is wrong with it. Raises SuiteError."""
         path = self.shown(file)
         number, end = 1, 0
-        content = self._text(file) if text is None else text
+        content = self.text(file) if text is None else text
         for line in _LINE.finditer(content):
             number, end = number + content.count("\n", end, line.start()), line.start()
             try:
@@ -126,7 +129,10 @@ class SuiteFiles:
 
     def interpolated(self, value: SuiteValue) -> SuiteValue:
         """The value with variables of the environment replaced. Raises SuiteError."""
-        return replace(value, value=interpolated(value.value, self.environment, self.budget))
+        content = interpolated(value.value, self.environment, self.budget)
+        if self.state.version_5:
+            content = with_environment(content, self.environment, self.budget)
+        return replace(value, value=content)
 
     def _counted(self, document: Document) -> SuiteValue:
         value = SuiteValue(source=document, value=document.value)
@@ -137,5 +143,6 @@ class SuiteFiles:
             )
         return value
 
-    def _text(self, file: Path) -> str:
+    def text(self, file: Path) -> str:
+        """The text of a file. Raises SuiteError."""
         return read_text(file, path=self.shown(file), error=SuiteError, opener=self.opener)

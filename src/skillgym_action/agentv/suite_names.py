@@ -32,10 +32,18 @@ _CASE_KEYS = frozenset(
 )
 """Keys of a test that hardly any other program has below ``tests``."""
 _SUITE_KEYS = frozenset({*TEST_KEYS, "assertions", "assert", "input", "input_files", "evaluator", "execution"})
+_NEWER_KEYS = frozenset({"prompts", "default_test", "evaluate_options", "scenarios"})
+"""Keys at the top of suites of AgentV 5 that hardly any other program has beside tests."""
+_NEWER_PAIR = frozenset({"vars", "assert"})
+"""Keys of its tests; together they are of no other program."""
 _OTHER_LISTS = ("cases", "test_cases", "tests", "scenarios", "evaluations", "queries")
 _PROMPTS = ("prompt", "query", "input", "task", "should_trigger")
 _TOP_KEY = re.compile(r"^[\"']?([A-Za-z_$][\w$.-]*)[\"']?[ \t]*:", re.MULTILINE)
 _ANY_KEY = re.compile(r"(?:^[ \t]*(?:-[ \t]+)*|[{,][ \t]*)[\"']?([A-Za-z_][\w-]*)[\"']?[ \t]*:(?=\s|$)", re.MULTILINE)
+_TESTS_IN_FILE = re.compile(
+    r"^tests:[ \t]*[\"']?(?:file://|\.{1,2}/)[^\s\"']+(?:/|\.ya?ml|\.jsonl?|\.csv)[\"']?[ \t]*$", re.MULTILINE
+)
+"""Tests in a file or a folder beside the suite."""
 _EVALS = re.compile(r'"(evals?|skill_name)"')
 _EXPORT = re.compile(
     r"^[ \t]*(?:export[ \t]+(?:default\b|(?:const|let|var)[ \t]+(?:config|evalConfig)\b)|module\.exports\b)",
@@ -65,7 +73,7 @@ def accepts(path: str, head: str) -> bool:
     if SKILL_NAME.search(path):
         return _has_evals(head) or not (head.strip(_BLANK) or vendored_folder(path))
     if NEXT_NAME.search(path):
-        return _has_tests(head) and bool(_keys(head) & _CASE_KEYS)
+        return _is_suite_yaml(head)
     if SHARED_NAME.search(path) or vendored_folder(path):
         return not _has_other_keys(head) and not (vendored_folder(path) and not head.strip(_BLANK))
     return True
@@ -92,7 +100,7 @@ def _of_another_program(path: str, head: str) -> NotASuite:
     if PROGRAM_NAME.search(path):
         return NotASuite(reason="neither mentions AgentV nor exports tests")
     if NEXT_NAME.search(path):
-        similar = len(_keys(head) & (_CASE_KEYS | {*TEST_KEYS})) > 1
+        similar = len(_keys(head) & (_CASE_KEYS | _NEWER_PAIR | {*TEST_KEYS})) > 1
         reason = "has no tests with an input, criteria or assertions, as suites of AgentV have"
         return NotASuite(reason=reason, remedy=_LEAVE_OUT if similar else None, near_miss=similar)
     return NotASuite(
@@ -117,6 +125,16 @@ def _exports_suite(head: str) -> bool:
 # --- YAML -------------------------------------------------------------------------------------------
 
 
+def _is_suite_yaml(head: str) -> bool:
+    """Whether ``suite.yaml``, as many programs call their files, has tests as suites of AgentV have them."""
+    top, keys = _top_keys(head), _keys(head)
+    if "scenarios" in top:
+        return "prompts" in top or keys >= _NEWER_PAIR
+    if not _has_tests(head):
+        return False
+    return bool(keys & _CASE_KEYS or top & _NEWER_KEYS or keys >= _NEWER_PAIR or _TESTS_IN_FILE.search(head))
+
+
 def _has_tests(head: str) -> bool:
     return _nearly_has(_top_keys(head), TEST_KEYS)
 
@@ -124,7 +142,7 @@ def _has_tests(head: str) -> bool:
 def _has_other_keys(head: str) -> bool:
     """Whether the file has keys at the top, and none that suites have, also misspelt."""
     keys = _top_keys(head)
-    return bool(keys) and not _nearly_has(keys, _SUITE_KEYS)
+    return bool(keys) and not _nearly_has(keys, _SUITE_KEYS | _NEWER_KEYS)
 
 
 def _nearly_has(keys: set[str], wanted: Iterable[str]) -> bool:

@@ -19,7 +19,7 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from skillgym_action.agentv.suite_files import SuiteFiles
@@ -31,9 +31,9 @@ TARGET_FILES = ("targets.yaml", "targets.yml", ".agentv/targets.yaml", ".agentv/
 
 AGENT_TYPES = {
     **dict.fromkeys(("claude", "claude-cli", "claude-code", "claude-sdk", "cc-mirror"), "claude-code"),
-    **dict.fromkeys(("codex", "codex-cli"), "codex"),
+    **dict.fromkeys(("codex", "codex-cli", "codex-sdk", "codex-app-server"), "codex"),
     **dict.fromkeys(("copilot", "copilot-cli", "copilot-sdk"), "copilot"),
-    **dict.fromkeys(("pi", "pi-cli", "pi-coding-agent"), "pi"),
+    **dict.fromkeys(("pi", "pi-cli", "pi-coding-agent", "pi-sdk", "pi-rpc"), "pi"),
     **dict.fromkeys(("opencode",), "opencode"),
     **dict.fromkeys(("gemini-cli",), "gemini"),
     **dict.fromkeys(("qwen", "qwen-code"), "qwen"),
@@ -45,6 +45,8 @@ AGENT_TYPES = {
 MODEL_PROVIDERS = frozenset(
     {"openai", "openrouter", "azure", "azure-openai", "anthropic", "gemini", "google", "google-gemini"}
 )
+PROGRAM_PREFIXES = ("package:", "file:", "exec:", "http:", "https:", "python:", "javascript:")
+"""Beginnings of the ids of AgentV 5's providers that are programs or servers."""
 STAND_INS = frozenset({"agentv-cli", "agentv-mock", "agentv-replay"})
 COMMON_KEYS = frozenset(
     {"name", "provider", "use_target", "grader_target", "judge_target", "workers", "provider_batching"}
@@ -111,11 +113,19 @@ def _named_target(item: SuiteValue, files: SuiteFiles) -> NamedTarget:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Targets:
-    """The defined targets by name; ``path`` is the path of their file in messages, None if there is no file."""
+    """The defined targets by name; ``path`` is the path of their file in messages, None if there is no file.
+
+    ``noun``: what messages call one of them; ``usual``: the file where they are looked for. ``named``: those that the
+    suite names, if they are not written as AgentV 4 has it; ``translate`` then gives a definition the keys of a target.
+    """
 
     defined: Mapping[str, SuiteValue]
     path: str | None = None
     warnings: tuple[Problem, ...] = ()
+    noun: str = "target"
+    usual: str = "targets.yaml"
+    named: tuple[NamedTarget, ...] | None = None
+    translate: Callable[[SuiteValue], SuiteValue] | None = None
 
 
 def defined_targets(files: SuiteFiles) -> Targets:
@@ -152,13 +162,14 @@ class SuiteRunners:
     warnings: tuple[Problem, ...] = ()
 
 
-def runners_of(top: SuiteValue, files: SuiteFiles, suite: str) -> SuiteRunners:
+def runners_of(top: SuiteValue, files: SuiteFiles, suite: str, found: Targets | None = None) -> SuiteRunners:
     """The suite's runners: the targets that it names, else ``default``; the others are those that are defined as well.
 
-    A target that cannot be used becomes a runner with a problem. Raises SuiteError.
+    ``found``: its targets, if they are not those of ``targets.yaml``. A target that cannot be used becomes a runner
+    with a problem. Raises SuiteError.
     """
-    targets = defined_targets(files)
-    named = named_targets(top, files)
+    targets = found or defined_targets(files)
+    named = named_targets(top, files) if targets.named is None else list(targets.named)
     if not named and (default := targets.defined.get("default")):
         named = [NamedTarget(name="default", value=default)]
     own, warnings = _runners(named, targets, files, suite)
@@ -185,7 +196,7 @@ def _runners(
             runner = Runner(id=target.name, path_key=path_key(target.name), agent=agent, hooks=target.hooks)
         except SuiteError as error:
             agent = AgentConfig(type=target.use_target or target.name)
-            problem = replace(error.problems[0], message=f"target {target.name}: {error.problems[0].message}")
+            problem = replace(error.problems[0], message=f"{targets.noun} {target.name}: {error.problems[0].message}")
             runner = Runner(id=target.name, path_key=path_key(target.name), agent=agent, problem=problem)
         runners.append(runner)
     return tuple(runners), tuple(warnings)
@@ -229,9 +240,10 @@ def _resolved(target: NamedTarget, targets: Targets, files: SuiteFiles) -> tuple
         if definition is None:
             if name in AGENT_TYPES:
                 return name, None
-            where = f" in {targets.path}" if targets.path else ": there is no targets.yaml"
+            where = f" in {targets.path}" if targets.path else f": there is no {targets.usual}"
             known = targets.defined or AGENT_TYPES
-            raise reference.error(f"no target is called {name!r}{where}", did_you_mean(name, known))
+            raise reference.error(f"no {targets.noun} is called {name!r}{where}", did_you_mean(name, known))
+        definition = targets.translate(definition) if targets.translate else definition
         use = definition.get("use_target")
         if use is None:
             if provider := definition.text("provider"):
@@ -250,6 +262,9 @@ def _agent(provider: str, definition: SuiteValue | None, files: SuiteFiles, suit
     if type_ is None and target.get("command"):
         type_ = "agentv-cli"
     if type_ is None:
+        if provider.startswith(PROGRAM_PREFIXES):
+            remedy = "write id: cli with a command that writes its answer to {OUTPUT_FILE}"
+            raise target.error(f"providers that are programs are not supported: {provider}", remedy)
         raise target.error(f"the provider {provider} is not supported yet", did_you_mean(provider, AGENT_TYPES))
     target = _with_environment(target, files)
     seconds = target.number("timeout_seconds")

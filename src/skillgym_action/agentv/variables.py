@@ -65,7 +65,7 @@ def interpolated(value: object, environment: Mapping[str, str], budget: SizeBudg
     budget = budget or SizeBudget()
     if isinstance(value, str):
         if whole := REFERENCE.fullmatch(value):
-            return _coerced(budget.spend(environment.get(whole[1], "")))
+            return coerced(budget.spend(environment.get(whole[1], "")))
         return REFERENCE.sub(lambda found: budget.spend(environment.get(found[1], "")), value)
     if isinstance(value, list):
         return [interpolated(item, environment, budget) for item in value]
@@ -74,7 +74,8 @@ def interpolated(value: object, environment: Mapping[str, str], budget: SizeBudg
     return value
 
 
-def _coerced(text: str) -> object:
+def coerced(text: str) -> object:
+    """The boolean or the number that the text looks like; else the text."""
     if text in {"true", "false"}:
         return text == "true"
     if len(text) <= MAX_NUMBER_DIGITS and _NUMBER.fullmatch(text):
@@ -138,9 +139,9 @@ def templated(value: object, variables: Mapping[str, object], budget: SizeBudget
     """
     budget = budget or SizeBudget()
     if isinstance(value, str):
-        if (whole := VARIABLE.fullmatch(value)) and (found := _value_of(variables, whole[1])) is not MISSING:
+        if (whole := VARIABLE.fullmatch(value)) and (found := value_at(variables, whole[1])) is not MISSING:
             return budget.spend(found)
-        return VARIABLE.sub(lambda name: budget.spend(_as_text(_value_of(variables, name[1]), name[0])), value)
+        return VARIABLE.sub(lambda name: budget.spend(_as_text(value_at(variables, name[1]), name[0])), value)
     if isinstance(value, list):
         return [templated(item, variables, budget) for item in value]
     if isinstance(value, dict):
@@ -148,7 +149,8 @@ def templated(value: object, variables: Mapping[str, object], budget: SizeBudget
     return value
 
 
-def _value_of(variables: Mapping[str, object], name: str) -> object:
+def value_at(variables: Mapping[str, object], name: str) -> object:
+    """The value at a dotted path; ``MISSING`` if there is none."""
     value: object = variables
     for key in name.split("."):
         if not isinstance(value, dict) or key not in value:

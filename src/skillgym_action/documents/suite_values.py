@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +14,7 @@ from skillgym_action.limits import MAX_UNKNOWN_KEYS
 from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from skillgym_action.documents.located_values import KeyPath
 
@@ -55,6 +55,7 @@ class SuiteValue:
     """A value, after variables were replaced in it, and its place.
 
     ``key_path`` starts at the top of ``source``; in messages it follows ``prefix``, the key path of that top.
+    ``moved``: of values that were translated, the key paths that are others in the file, with those of the file.
     All methods that return a member's value raise SuiteError if it has the wrong type.
     """
 
@@ -62,16 +63,25 @@ class SuiteValue:
     value: object
     key_path: KeyPath = ()
     prefix: str = ""
+    moved: Mapping[KeyPath, KeyPath] = field(default_factory=dict)
+
+    @property
+    def written_path(self) -> KeyPath:
+        """The key path in the file."""
+        for length in range(len(self.key_path), 0, -1) if self.moved else ():
+            if (path := self.moved.get(self.key_path[:length])) is not None:
+                return (*path, *self.key_path[length:])
+        return self.key_path
 
     @property
     def location(self) -> Location:
         """File, line and column."""
-        return self.source.locate(self.key_path)
+        return self.source.locate(self.written_path)
 
     @property
     def name(self) -> str:
         """The key path as messages show it."""
-        path = key_path_text(self.key_path)
+        path = key_path_text(self.written_path)
         separator = "." if self.prefix and path and not path.startswith("[") else ""
         return f"{self.prefix}{separator}{path}"
 
@@ -82,7 +92,7 @@ class SuiteValue:
         Messages quote this one: variables may have been replaced by secrets.
         """
         value: object = self.source.value
-        for key in self.key_path:
+        for key in self.written_path:
             keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
             if key not in keys:
                 return self.value
