@@ -70,7 +70,9 @@ ERRORS = [
     pytest.param(lambda suite: suite.number("count", most=1), "must be a number, from 0 to 1, not 3", id="too much"),
     pytest.param(lambda suite: suite.number("count", least=4), "must be a number, 4 or more, not 3", id="too little"),
     pytest.param(
-        lambda suite: suite.member("count").as_number(above=True, least=3), "must be a number above 3, not 3", id="above"
+        lambda suite: suite.member("count").as_number(above=True, least=3),
+        "must be a number above 3, not 3",
+        id="above",
     ),
     pytest.param(
         lambda suite: suite.member("count").as_number(above=True, most=2, whole=True),
