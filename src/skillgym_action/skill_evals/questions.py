@@ -155,9 +155,7 @@ class CaseAssertions:
         self._warn_about_grades(members)
         for key in members.keys:
             for item in members.all((key,)):
-                if key in keys.GRADED or _is_empty(item) or (title and key in keys.QUESTION_LABEL):
-                    continue
-                if key in keys.QUESTION_WITHOUT_EFFECT and (title or not isinstance(item.value, str | list | dict)):
+                if key in keys.GRADED or _is_empty(item) or (title and key in _BESIDE_LISTS):
                     continue
                 if not (key in {"advisory", "required"} and isinstance(item.value, bool)):
                     opposite = negated != (key in keys.NEGATED_QUESTIONS)
@@ -224,6 +222,8 @@ class CaseAssertions:
 
 # --- parts of a mapping -------------------------------------------------------------------------------
 
+_BESIDE_LISTS = frozenset(keys.QUESTION_LABEL) | keys.QUESTION_WITHOUT_EFFECT
+"""Keys of a mapping with a name and lists that are no questions, such as its weight."""
 _TITLES = ("description", "text", "assertion", "expectation", "name")
 
 

@@ -1,4 +1,4 @@
-"""The uplift of an arm: shares of assertions, the interval, and what is said of cases, costs and assertions."""
+"""The uplift of an arm: shares of assertions, the interval, and the lists of cases and assertions, costs."""
 
 from __future__ import annotations
 

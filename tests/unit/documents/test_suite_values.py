@@ -69,6 +69,16 @@ ERRORS = [
     pytest.param(lambda suite: suite.number("half", whole=True), "must be a whole number, not 0.5", id="whole"),
     pytest.param(lambda suite: suite.number("count", most=1), "must be a number, from 0 to 1, not 3", id="too much"),
     pytest.param(lambda suite: suite.number("count", least=4), "must be a number, 4 or more, not 3", id="too little"),
+    pytest.param(
+        lambda suite: suite.member("count").as_number(above=True, least=3),
+        "must be a number above 3, not 3",
+        id="above",
+    ),
+    pytest.param(
+        lambda suite: suite.member("count").as_number(above=True, most=2, whole=True),
+        "4:1: count: must be a whole number above 0, at most 2, not 3",
+        id="above, too much",
+    ),
     pytest.param(lambda suite: suite.flag("name"), "must be true or false, not 'x'", id="flag"),
     pytest.param(lambda suite: suite.choice("name", ("y", "z")), "must be one of y, z, not 'x'", id="choice"),
     pytest.param(lambda suite: suite.children("list"), "list[0]: must be a mapping of keys to values", id="children"),

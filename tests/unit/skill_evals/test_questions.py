@@ -37,7 +37,7 @@ ASKED = [
         id="equal texts of a map",
     ),
     pytest.param({"rubric": [{"name": "tone", "weight": 3, "criteria": ["a"]}]}, ["tone, criteria = a"], id="a weight"),
-    pytest.param({"rubric": {"rows": 5, "points": 2}}, ["rows = 5"], id="points and a number"),
+    pytest.param({"expected": {"rows": 5, "score": 2}}, ["rows = 5", "score = 2"], id="numbers of a map"),
     pytest.param({"rubric": [{"name": "tone", "criteria": ["a"]}]}, ["tone, criteria = a"], id="a name and a list"),
     pytest.param(
         {"expected": {"must_have": ["a"], "forbidden": ["b"]}},

@@ -50,7 +50,7 @@ touch out.txt
 
 
 def until(holds: Callable[[], object], limit: float = 15.0) -> bool:
-    """Whether it comes to hold in so many seconds."""
+    """Whether it becomes true within so many seconds."""
     deadline = time.monotonic() + limit
     while not holds():
         if time.monotonic() > deadline:
@@ -139,7 +139,7 @@ def checkout() -> Iterator[Checkout]:
 
 
 def refused(root: Path) -> None:
-    """Who is not root is told that this needs root."""
+    """Without root the message says that this needs root."""
     ran = skillgym("run", "--agent-user", "nobody", "--output", "results", cwd=root)
     assert (ran.code, "only root" in ran.err) == (2, True)
 

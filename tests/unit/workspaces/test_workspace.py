@@ -425,12 +425,12 @@ def test_changes_are_saved_so_that_they_can_be_played_again(workspaces, tmp_path
     os.mkfifo(workspace.path / "fifo")
     (workspace.path / "b.txt").unlink()
     saved = tmp_path / "saved"
-    told = save_changes(workspace, workspace.changes(), saved)
+    saved_files = save_changes(workspace, workspace.changes(), saved)
     assert names(saved) == sorted(["a.txt", "new", "new/x.sh", "link", BYTES, NEWLINE])
     assert (saved / "a.txt").read_text() == "changed"
     assert os.access(saved / "new/x.sh", os.X_OK)
     assert (saved / "link").readlink() == Path("new/x.sh")
-    assert (told.complete, told.links) == (True, {"out": "/etc"})
+    assert (saved_files.complete, saved_files.links) == (True, {"out": "/etc"})
 
 
 @pytest.mark.parametrize(
