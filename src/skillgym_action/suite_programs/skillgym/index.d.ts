@@ -506,7 +506,10 @@ export interface ReportConfig {
 export interface ArmConfig {
   files?: string;
   remove?: string[];
-  env?: Record<string, string> | string[];
+  /** A folder whose files are put into the agent's home. */
+  home?: string;
+  /** `null` takes a variable of the runner away. */
+  env?: Record<string, string | null> | string[];
   commandArgs?: string[];
   /** Which version of the skill under test is installed; the default is `head`. */
   skill?: "head" | "base" | "none";
