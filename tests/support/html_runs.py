@@ -35,9 +35,10 @@ say(type="message", role="assistant", **thought)
 say(type="toolCall", tool="Read", args={{"path": "in.txt", attack: attack}})
 say(type="fileRead", path=cwd + "/in.txt")
 say(type="toolResult", tool="Read", output="in.txt says " + attack)
-number = len(list(log.glob("*")))
-(log / str(os.getpid())).touch()
-works = os.environ["MODE"] == "good" or ("flaky" in prompt and number % 2)
+number = len(list(log.iterdir()))  # of sessions of this prompt before: others may run at the same time
+if "flaky" in prompt:
+    (log / str(os.getpid())).touch()
+works = os.environ["MODE"] == "good" or ("flaky" in prompt and number % 2 == 0)
 line = "echo done > out.txt" if works else "echo done > other.txt"
 say(type="toolCall", tool="Bash", args={{"command": line}}, at="2026-01-02T03:04:07Z")
 say(type="command", command=line, exitCode=0)
@@ -52,7 +53,7 @@ say(type="session", usage={{"inputTokens": 1234 * (1 + len(prompt)), "outputToke
 
 
 def mixed_runs(folder: Path) -> tuple[Path, Path]:
-    """Run directories of a run of four formats with every kind of result, and of its baseline, with a hostile agent."""
+    """Run directories of a run of five formats with every kind of result, and of its baseline, with a hostile agent."""
     shutil.copytree(REPOSITORY / "examples", folder / "examples")
     cases = [
         {"id": name, "prompt": f"Do {name} {more}", "tags": ["plain", f"odd {ATTACK}"][: 1 + number], "expect": expect}
