@@ -50,14 +50,16 @@ def links(page: Browser) -> list[str]:
     return found
 
 
-def test_the_run_has_sixty_sessions_of_four_formats_and_every_kind_of_result(run):
+def test_the_run_has_sixty_sessions_of_five_formats_and_every_kind_of_result(run):
     results = json.loads((run / "results.json").read_text())
     rows = [row for suite in results["suites"] for row in suite["results"]]
-    assert {suite["format"] for suite in results["suites"]} == {"x-bench", "python", "typescript", "agentv"}
+    formats = {"x-bench", "python", "typescript", "agentv", "skill-evals"}
+    assert {suite["format"] for suite in results["suites"]} == formats
     assert sum(len(row["attempts"]) for row in rows) >= 60
     assert {row["status"] for row in rows} >= {"passed", "failed", "expected-failed", "errored"}
     assert any(row.get("flaky") for row in rows)
     assert results["run"]["comparison"]["newlyFailing"]
+    assert {found["runnerId"] for found in results["run"]["uplifts"]} == {"hostile", "recorded"}
 
 
 def test_the_overview_shows_the_verdict_causes_the_matrix_and_charts(page, report):

@@ -76,6 +76,7 @@ def test_a_failure_with_the_skill_is_red_whatever_the_other_arm_does(tmp_path):
         ran = run_evals(tmp_path, server, "run", "--output", "out")
     assert ran.code == 1, ran.err
     assert (uplift(tmp_path)["points"], uplift(tmp_path)["verdict"]) == (-100.0, "too-few-cases")
+    assert "It says 3: no: nothing of the kind is there" in (tmp_path / "out/report.html").read_text(encoding="utf-8")
 
 
 def test_hurts_only_with_an_interval_below_0(tmp_path):

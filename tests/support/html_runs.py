@@ -57,7 +57,7 @@ say(type="session", usage={{"inputTokens": 1234 * (1 + len(prompt)), "outputToke
 
 
 def mixed_runs(folder: Path) -> tuple[Path, Path]:
-    """Run directories of a run of four formats with every kind of result, and of its baseline, with a hostile agent."""
+    """Run directories of a run of five formats with every kind of result, and of its baseline, with a hostile agent."""
     shutil.copytree(REPOSITORY / "examples", folder / "examples")
     cases = [
         {"id": name, "prompt": f"Do {name} {more}", "tags": ["plain", f"odd {ATTACK}"][: 1 + number], "expect": expect}

@@ -119,7 +119,8 @@ def _entry(outcome: Outcome, limit: int, *, evidence: bool, several: bool) -> Fa
     title = clipped(title, MAX_ASSERTION_TITLE_CHARACTERS)
     most = 2 * MAX_ASSERTION_TITLE_CHARACTERS if several else limit - len(title) - 2
     proof = outcome.evidence or ""
-    parts = (rest, proof if evidence and not first.endswith(one_line(proof)) else "")
+    is_said = one_line(proof) == first.partition(": ")[2]  # as of questions to the judge
+    parts = (rest, proof if evidence and not is_said else "")
     return FailedAssertion(
         title=title,
         explanation=clipped(words, most),

@@ -36,6 +36,12 @@ def test_one_has_no_number():
     assert text_of(outcome("file:a matches /y/")) == "file:a matches /y/: no match in a\n+ 1 | x"
 
 
+def test_evidence_that_the_explanation_quotes_is_not_said_again():
+    said = outcome("It is short", "no: 300 words", "300\n words", kind="question")
+    assert text_of(said) == "It is short: no: 300 words"
+    assert text_of(replace(said, evidence="00 words")) == "It is short: no: 300 words\n00 words"
+
+
 def test_several_are_numbered_and_their_evidence_is_indented():
     assert text_of(
         outcome("file:a matches /y/", evidence="changed by the agent:\n+ 1 | x"),
