@@ -68,13 +68,15 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     from skillgym_action.agentv.cases import cases_of
     from skillgym_action.agentv.known_keys import each_once
     from skillgym_action.agentv.targets import STAND_INS, runners_of
+    from skillgym_action.agentv.transcript_agent import in_order
 
     files = _files(source)
     read = _read(source, files)
     shared = _shared(read.top, files)
     loaded = cases_of(read.tests, shared)
     found = runners_of(read.top, files, read.name)
-    runners = found.own
+    case_ids = [case.id for case in loaded.cases]
+    runners = in_order(found.own, case_ids)
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
     of_workspace = shared.workspace_settings.warnings if shared.workspace_settings else ()
     told = (*_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings)
@@ -96,7 +98,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         workspace=workspace or WorkspaceSpec(),
         warnings=tuple(warnings),
         runners=runners,
-        other_runners=found.others,
+        other_runners=in_order(found.others, case_ids),
         budget=_budget(execution),
         hidden=tuple(path for file in read.tests.hidden if not (path := files.shown(file)).startswith("/")),
     )
