@@ -215,6 +215,7 @@ AGENTS = {
     "agentv-cli": AgentInfo(module="skillgym_action.agentv.cli_agent", format="agentv"),
     "agentv-mock": AgentInfo(module="skillgym_action.agentv.mock_agent", format="agentv", replays=True),
     "agentv-replay": AgentInfo(module="skillgym_action.agentv.replay_agent", format="agentv", replays=True),
+    "agentv-transcript": AgentInfo(module="skillgym_action.agentv.transcript_agent", format="agentv", replays=True),
 }
 
 

@@ -161,7 +161,8 @@ def _single(entry: object, at: EntryContext) -> ScoredAssertion:
 
 def _function_assertion(function: FunctionReference, at: EntryContext) -> ScoredAssertion:
     name = f"function {function.number + 1}"
-    return ScoredAssertion(name=name, type="function", grader=FunctionGrader(function, at.task), location=at.location)
+    grader = FunctionGrader(function, at.task, compat=at.compat)
+    return ScoredAssertion(name=name, type="function", grader=grader, location=at.location)
 
 
 def _rubrics_assertion(criteria: list[str], at: EntryContext) -> ScoredAssertion:

@@ -28,10 +28,14 @@ class FunctionReference:
 
 @dataclass(frozen=True, slots=True)
 class FunctionGrader:
-    """Calls a function of the suite with the answer, and takes the score that it returns."""
+    """Calls a function of the suite with the answer, and takes the score that it returns.
+
+    ``compat``: one that fails scores 0, as with AgentV.
+    """
 
     function: FunctionReference
     task: Task
+    compat: bool = False
 
     diagnostic: ClassVar[bool] = False
 
@@ -41,7 +45,10 @@ class FunctionGrader:
         if reply.failed is not None:
             return grade_of(CheckResult(reply.failed, passed=False), evidence=reply.evidence)
         if reply.score is None:
-            return not_gradable(f"the function failed: {reply.trouble}", evidence=reply.evidence)
+            reason = f"the function failed: {reply.trouble}"
+            if self.compat:
+                return grade_of(CheckResult(reason, passed=False), evidence=reply.evidence)
+            return not_gradable(reason, evidence=reply.evidence)
         score = clamped(reply.score)
         return grade_of(CheckResult(reply.name or f"the function says {score:g}", score >= SATISFIED), score=score)
 

@@ -19,6 +19,7 @@ PROVIDERS = {
     "agentv-cli": "cli",
     "agentv-mock": "mock",
     "agentv-replay": "replay",
+    "agentv-transcript": "transcript",
     "claude-code": "claude-cli",
     "copilot": "copilot-cli",
     "pi": "pi-cli",

@@ -79,6 +79,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     from skillgym_action.agentv.cases import cases_of
     from skillgym_action.agentv.known_keys import each_once
     from skillgym_action.agentv.targets import STAND_INS, runners_of
+    from skillgym_action.agentv.transcript_agent import in_order
 
     if PROMPTFOO_NAME.search(source.path):
         location = Location(path=source.path)
@@ -89,7 +90,8 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     shared = _shared(read.top, files, newer)
     loaded = cases_of(read.tests, shared)
     found = runners_of(read.top, files, read.name, newer.targets if newer else None)
-    runners = _with_variables(found.own, newer.variables if newer else {})
+    case_ids = [case.id for case in loaded.cases]
+    runners = in_order(_with_variables(found.own, newer.variables if newer else {}), case_ids)
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
     of_workspace = shared.workspace_settings.warnings if shared.workspace_settings else ()
     own = newer.warnings if newer else ()
@@ -115,7 +117,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         warnings=tuple(warnings),
         default_timeout=newer.timeout if newer else None,
         runners=runners,
-        other_runners=found.others,
+        other_runners=in_order(found.others, case_ids),
         budget=_budget(execution),
         hidden=(*hidden, *arms.hidden),
         arms=arms.arms,

@@ -41,13 +41,14 @@ AGENT_TYPES = {
     **dict.fromkeys(("cli",), "agentv-cli"),
     **dict.fromkeys(("mock",), "agentv-mock"),
     **dict.fromkeys(("replay",), "agentv-replay"),
+    **dict.fromkeys(("transcript",), "agentv-transcript"),
 }
 MODEL_PROVIDERS = frozenset(
     {"openai", "openrouter", "azure", "azure-openai", "anthropic", "gemini", "google", "google-gemini"}
 )
 PROGRAM_PREFIXES = ("package:", "file:", "exec:", "http:", "https:", "python:", "javascript:")
 """Beginnings of the ids of AgentV 5's providers that are programs or servers."""
-STAND_INS = frozenset({"agentv-cli", "agentv-mock", "agentv-replay"})
+STAND_INS = frozenset({"agentv-cli", "agentv-mock", "agentv-replay", "agentv-transcript"})
 COMMON_KEYS = frozenset(
     {"name", "provider", "use_target", "grader_target", "judge_target", "workers", "provider_batching"}
 )
@@ -56,6 +57,7 @@ STAND_IN_KEYS = {
     "agentv-cli": frozenset({"command", "files_format", "healthcheck", "keep_temp_files"}),
     "agentv-mock": frozenset({"response", "delay_ms"}),
     "agentv-replay": frozenset({"fixtures", "source_target", "suite", "eval_path", "variant"}),
+    "agentv-transcript": frozenset({"transcript"}),
 }
 AGENT_KEYS = frozenset({"model", "executable", "args"})
 PLACEHOLDERS = ("PROMPT", "PROMPT_FILE", "EVAL_ID", "ATTEMPT", "FILES", "OUTPUT_FILE")
@@ -227,7 +229,9 @@ def _resolved(target: NamedTarget, targets: Targets, files: SuiteFiles) -> tuple
         raise target.value.error("a function cannot be the agent here: agents are programs", remedy)
     if target.inline and (provider := target.value.text("provider")):
         return provider, target.value
-    name = target.value.text("use_target") if target.inline else target.use_target or target.name
+    name = target.name if target.use_target is None else target.use_target
+    if target.inline:
+        name = target.value.text("use_target") or ""
     reference, written = target.value, target.value.written
     for _ in range(MAX_TARGET_REFERENCES):
         if not name:
@@ -355,15 +359,30 @@ def _mock(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object
 
 
 def _replay(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object]:
-    name = target.text("fixtures")
-    if name is None:
-        raise target.error("a replay target needs fixtures", "fixtures: ./recorded.jsonl")
-    file: Path = files.folder / name
-    if kind_of(file) != "file":
-        raise target.error(f"there is no {files.shown(file)}", "fixtures is a JSONL file, relative to the suite")
+    file = _recording(target, files, "replay", "fixtures")
     settings = {key: target.text(key) for key in ("source_target", "eval_path", "variant")}
     known = {key: value for key, value in settings.items() if value}
     return {"settings": {"fixtures": str(file), "suite": target.text("suite") or suite, **known}}
 
 
-_STAND_IN_SETTINGS = {"agentv-cli": _cli, "agentv-mock": _mock, "agentv-replay": _replay}
+def _transcript(target: SuiteValue, files: SuiteFiles, suite: str) -> dict[str, object]:  # noqa: ARG001
+    return {"settings": {"transcript": str(_recording(target, files, "transcript", "transcript"))}}
+
+
+def _recording(target: SuiteValue, files: SuiteFiles, provider: str, key: str) -> Path:
+    """The JSONL file that a key of a target names. Raises SuiteError."""
+    name = target.text(key)
+    if name is None:
+        raise target.error(f"a {provider} target needs {key}", f"{key}: ./recorded.jsonl")
+    file: Path = files.folder / name
+    if kind_of(file) != "file":
+        raise target.error(f"there is no {files.shown(file)}", f"{key} is a JSONL file, relative to the suite")
+    return file
+
+
+_STAND_IN_SETTINGS = {
+    "agentv-cli": _cli,
+    "agentv-mock": _mock,
+    "agentv-replay": _replay,
+    "agentv-transcript": _transcript,
+}

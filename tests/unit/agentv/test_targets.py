@@ -9,7 +9,7 @@ import pytest
 
 from agentv_files import case, read, suite_text, warnings
 from sessions import capture_of, jsonl, session_with
-from skillgym_action.agentv import cli_agent, mock_agent, replay_agent
+from skillgym_action.agentv import cli_agent, mock_agent, replay_agent, transcript_agent
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.session import AgentConfig, Ending
 from skillgym_action.model.session_report import Message, ToolCall, ToolResult, Usage
@@ -163,7 +163,7 @@ def test_use_target_leads_on(tmp_path):
         pytest.param(
             [{"name": "a", "provider": "transcript"}],
             {"target": "a"},
-            "the provider transcript is not supported yet",
+            "a transcript target needs transcript",
             id="transcripts",
         ),
         pytest.param(
@@ -514,3 +514,83 @@ def test_cases_may_be_for_some_targets(tmp_path):
         "targets.yaml": {"targets": [MOCK]},
     }
     assert read(tmp_path, files).cases[0].runners == ("m",)
+
+
+# --- transcripts ------------------------------------------------------------------------------------
+
+
+def row(text: str = "imported", test_id: str = "greets", role: str = "assistant", index: int = 1, **more):
+    standard = {"schema_version": "agentv.transcript.v1", "test_id": test_id, "target": "claude"}
+    return standard | {"message_index": index, "role": role, "content": text, "source": {"provider": "claude"}} | more
+
+
+def imported(*lines, tests=("greets",)):
+    """The transcript, or the message of what is wrong."""
+    agent = AgentConfig(type="agentv-transcript", settings={"transcript": "t.jsonl", "tests": json.dumps(tests)})
+    ended, session = capture_of(jsonl(*lines)), session_with(agent)
+    read_ = transcript_agent.transcript(ended, session)
+    found = transcript_agent.trouble(ended, read_)
+    return found.message if found else read_
+
+
+def test_a_transcript_is_the_messages_of_a_session_in_their_order():
+    call_ = {"tool": "Bash", "input": {"command": "ls"}, "output": "a", "status": "error"}
+    known = {
+        "transcript_token_usage": {"input": 10, "output": 4, "cached": 2},
+        "transcript_cost_usd": 0.25,
+        "transcript_duration_ms": 1500,
+    }
+    read_ = imported(
+        row("last", index=3, **known), row("hi", index=0, role="user"), row("first", tool_calls=[call_]), "noise"
+    )
+    assert [type(event).__name__ for event in read_.events] == [
+        "Message",
+        "Message",
+        "ToolCall",
+        "ToolResult",
+        "Message",
+    ]
+    assert (read_.final_output, read_.events[0].text, read_.events[3].failed) == ("last", "hi", True)
+    assert (read_.usage.input_tokens, read_.usage.output_tokens, read_.usage.cache_tokens) == (10, 4, 2)
+    assert (read_.cost.usd, read_.duration_ms) == (0.25, 1500)
+
+
+@pytest.mark.parametrize(
+    ("lines", "tests", "answer"),
+    [
+        pytest.param([row("a", "x"), row("b")], ("greets", "x"), "b", id="by the id of the test"),
+        pytest.param([row("a", "s-1"), row("b", "s-2")], ("x", "greets"), "b", id="by position"),
+        pytest.param([row("a", "s-1"), row("b", "s-1")], ("greets",), "b", id="the only one"),
+        pytest.param(
+            [row("a", "s-1")],
+            ("x", "greets"),
+            "t.jsonl has 1 session(s) with other ids than those of the 2 test(s)",
+            id="fewer than tests",
+        ),
+        pytest.param(
+            [row("a", "x")],
+            ("x", "greets"),
+            "t.jsonl has no session with the id of the test 'greets'",
+            id="another one's",
+        ),
+        pytest.param(
+            [], ("greets",), "t.jsonl has 0 session(s) with other ids than those of the 1 test(s)", id="an empty file"
+        ),
+        pytest.param(
+            [row("a", role="user")],
+            ("greets",),
+            "t.jsonl has no message of an agent for the test 'greets'",
+            id="nothing of an agent",
+        ),
+    ],
+)
+def test_which_session_is_that_of_a_test(lines, tests, answer):
+    found = imported(*lines, tests=tests)
+    assert (found if isinstance(found, str) else found.final_output) == answer
+
+
+def test_a_transcript_target(tmp_path):
+    target = {"name": "t", "provider": "transcript", "transcript": "./t.jsonl"}
+    runner = one_runner(tmp_path, target, files={"evals/t.jsonl": jsonl(row())})
+    assert runner.agent.settings == {"transcript": str(tmp_path / "evals/t.jsonl"), "tests": '["one"]'}
+    assert transcript_agent.invocation(session_with(runner.agent)).argv == ("cat", str(tmp_path / "evals/t.jsonl"))
