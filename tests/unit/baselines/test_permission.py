@@ -13,10 +13,9 @@ COMMIT = "a" * 40
 
 
 def event(name: str, **more: Any) -> GitHubEvent:
-    fields: dict[str, Any] = {
-        "name": name, "repository": "octo/skills", "server_url": "https://github.example", "api_url": "", "run_id": 5,
-        "graphql_url": "", "run_attempt": 1, "default_branch": "main", "ref": "refs/heads/main", "sha": COMMIT, "job": "b",
-    }  # fmt: skip
+    fields: dict[str, Any] = {"name": name, "repository": "octo/skills", "server_url": "https://github.example"}
+    fields |= {"api_url": "", "graphql_url": "", "run_id": 5, "run_attempt": 1, "job": "b"}
+    fields |= {"default_branch": "main", "ref": "refs/heads/main", "sha": COMMIT}
     return GitHubEvent(**(fields | more))
 
 
