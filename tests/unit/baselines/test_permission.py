@@ -1,0 +1,52 @@
+"""Which runs write to the store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from skillgym_action.baselines.permission import base_branch, refusal, run_group
+from skillgym_action.github.event import GitHubEvent
+
+COMMIT = "a" * 40
+
+
+def event(name: str, **more: Any) -> GitHubEvent:
+    fields: dict[str, Any] = {"name": name, "repository": "octo/skills", "server_url": "https://github.example"}
+    fields |= {"api_url": "", "graphql_url": "", "run_id": 5, "run_attempt": 1, "job": "b"}
+    fields |= {"default_branch": "main", "ref": "refs/heads/main", "sha": COMMIT}
+    return GitHubEvent(**(fields | more))
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (event("push"), None),
+        (event("workflow_dispatch"), None),
+        (event("schedule", default_branch=None), None),
+        (event("push", ref="refs/heads/release", ref_protected=True), None),
+        (event("push", ref="refs/heads/topic"), "topic is neither the default branch nor protected"),
+        (event("push", default_branch=None), "main is neither the default branch nor protected"),
+        (event("push", ref="refs/tags/v1"), "refs/tags/v1 is no branch"),
+        (event("push", sha="b" * 40), "another commit is checked out than the one that the event is about"),
+        *((event(name, ref_protected=True), f"runs of the event {name} do not write") for name in (
+            "pull_request", "pull_request_target", "workflow_run", "issue_comment", "merge_group"
+        )),
+    ],
+)  # fmt: skip
+def test_the_event_decides_who_writes(found, reason):
+    assert refusal(found, COMMIT, asked=True) == reason
+
+
+def test_outside_of_github_only_those_write_that_were_told_to():
+    assert refusal(None, COMMIT, asked=True) is None
+    assert refusal(None, COMMIT, asked=False) is not None
+
+
+def test_the_base_branch_and_the_group_of_a_run():
+    assert base_branch(event("pull_request", base_branch="release")) == "release"
+    assert base_branch(event("push", ref="refs/heads/topic")) == "main"
+    assert base_branch(event("push", ref="refs/heads/release", ref_protected=True)) == "release"
+    assert base_branch(None) is None
+    assert run_group(event("push")) == "5/b"
