@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.folder import SKILLS as SKILL_FOLDERS
 from skillgym_action.limits import (
     MAX_JUDGED_ACTION_CHARACTERS,
     MAX_JUDGED_ACTIONS_CHARACTERS,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.assertion import AssertionContext, Files
     from skillgym_action.model.session_report import Event, SessionReport
 
-SKILL_FOLDERS = (".claude/skills", ".agents/skills")
-"""Where skills are installed in a workspace."""
 _SKILL_TOOLS = frozenset({"skill", "activate_skill", "load_skill", "use_skill"})
 # Only from the beginning of a word, so that long words take no quadratic time.
 _INSTALLED = re.compile(
