@@ -129,7 +129,7 @@ def skill_pictures(comment: str, summary: str, report: Path, folder: Path, schem
         "skill-summary": Picture(
             _markdown(summary, folder / f"skill-summary-{scheme}", scheme),
             900,
-            750,
+            728,
             prepare=f"{OPEN % 7};{COMMANDS};{FAILURES}",
         ),
         "skill-report": Picture(report, 1000, 975, prepare="document.getElementById('arms').scrollIntoView()"),
