@@ -14,6 +14,7 @@ from html_runs import ATTACK, large_run, mixed_runs
 from judged_runs import JUDGED, MODEL, said, scratch
 from judged_runs import run as judged
 from measured import measured
+from scratch import case, repository, skillgym, suite
 from scripted_http import ScriptedServer
 
 if TYPE_CHECKING:
@@ -204,6 +205,28 @@ def test_the_judges_questions_and_a_retry_are_on_the_page_of_their_execution(pag
     page.evaluate("new Promise(done => setTimeout(done, 100))")
     assert "Repetition 1, retry 1: " in page.text(".columns h3")
     assert page.axe() == []
+    nothing_happened(page)
+
+
+def test_the_page_of_a_case_leads_to_the_other_arms(page, tmp_path):
+    arms = {"with": {"files": "arms/with"}, "without": {}}
+    agent = {"agent": {"type": "command", "command": "cat extra.txt > out.txt 2>/dev/null; echo x > seen.txt"}}
+    files = {
+        "arms/with/extra.txt": "x",
+        "skillgym.config.yaml": json.dumps({"arms": arms, "runners": {"sh": agent}}),
+        "bench/core.json": suite(case("a", ("file:seen.txt exists", "file:out.txt contains x"))),
+    }
+    repository(tmp_path, files)
+    assert skillgym("run", "--output", "out", cwd=tmp_path).code == 0
+    page.open(tmp_path / "out/report.html", "#" + urlencode({"suite": "bench/core.json", "case": "a", "runner": "sh"}))
+    assert "arm with" in page.text()
+    assert page.texts("#session p a")[:1] == ["without"]
+    page.call("click", "#session p a")
+    text = page.text()
+    assert "arm without" in text
+    assert "Other arms: with Passed" in text
+    assert "Failed" in text
+    assert "seen.txt" in text
     nothing_happened(page)
 
 

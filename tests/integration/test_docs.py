@@ -187,7 +187,7 @@ def keys(name: str) -> dict[str, Any]:
             r"(?:run|defaults|report|snapshots|prices|runners|skills|arms|plugins)\.|store$",
             id="configuration",
         ),
-        pytest.param("x-bench", "x-bench", r"[a-zA-Z.\[\]]+$", id="x-bench suites"),
+        pytest.param("x-bench", "x-bench", r"[a-zA-Z.\[\]<>]+$", id="x-bench suites"),
     ],
 )
 def test_every_key_of_a_file_is_documented_and_no_other(document, schema, prefix):

@@ -351,3 +351,21 @@ def test_a_folder_with_the_skill_in_it_is_no_input_file(tmp_path):
     ran = run(tmp_path, "--skill", "pdf")
     assert ran.code == 2, ran.err
     assert "pdf has the skill under test in it, which would be in all arms" in ran.err
+
+
+def test_titles_are_shown_beside_ids(tmp_path):
+    missing = {"assertions": [{"type": "file_exists", "path": "nowhere.txt"}]}
+    scene(tmp_path, missing | {"id": 7, "name": "Merges <two> files"}, MADE | {"name": "eval-2"})
+    ran = run(tmp_path, "--arms", "with")
+    assert ran.code == 1, ran.err
+    assert "✗ 7 (Merges <two> files) [sh] failed" in ran.err
+    assert "eval-2 (eval-2)" not in ran.err
+    assert [row.get("title") for row in rows(tmp_path, "results")] == ["Merges <two> files", "eval-2"]
+    for name, shown in (("summary.md", "(Merges &lt;two&gt; files)"), ("comment.md", "(Merges &lt;two&gt; files)")):
+        assert shown in (tmp_path / "out" / name).read_text(encoding="utf-8").replace("\\<", "&lt;").replace(
+            "\\>", "&gt;"
+        )
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert '<span class="title">Merges &lt;two&gt; files</span>' in page
+    assert "7 (Merges &lt;two&gt; files) · sh" in page
+    assert skillgym("report", "out", "--output", "again", cwd=tmp_path).err.count("7 (Merges <two> files)") >= 1

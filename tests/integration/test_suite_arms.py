@@ -117,6 +117,22 @@ def test_a_wrong_arm_is_told_with_its_place(tmp_path, made, arms, message):
     assert f"{path}:{number}:" in told
 
 
+@pytest.mark.parametrize("key", ["files", "home"])
+def test_an_arm_of_a_suite_takes_no_files_from_outside_of_the_checkout(tmp_path, key):
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets/key.txt").write_text("canary", encoding="utf-8")
+    root = tmp_path / "repo"
+    for outside in ("../../secrets", str(tmp_path / "secrets"), "linked"):
+        scene(root, xbench({"a": {key: outside}, "b": {}})) if not root.exists() else None
+        (root / "bench/core.json").write_text(xbench({"a": {key: outside}, "b": {}})[1], encoding="utf-8")
+        if not (root / "bench/linked").exists():
+            (root / "bench/linked").symlink_to(tmp_path / "secrets")
+        ran = skillgym("run", "--output", "out", "--keep", "all", cwd=root)
+        assert ran.code == 2, ran.err
+        assert f"arms.a.{key}: " in ran.err
+        assert not [path for path in (root / "out").rglob("*") if path.is_file() and b"canary" in path.read_bytes()]
+
+
 def test_arms_of_a_suite_are_selected_by_name(tmp_path):
     scene(tmp_path, xbench(ARMS))
     listed = skillgym("list", "--json", "--arms", "without", cwd=tmp_path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.files import FileAbsent, vacuous_problem
 from skillgym_action.documents.skill_files import SkillFiles
-from skillgym_action.documents.user_files import decoded, kind_of, read_bytes, resolved
+from skillgym_action.documents.user_files import PLAIN_DIRECTORY, decoded, kind_of, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
 from skillgym_action.model.errors import ConfigError, Location, Problem, SuiteError, UsageError
@@ -89,7 +89,13 @@ class SuiteFileAccess:
         return self.checkout.opener(self.file) if self.checkout else None
 
     def overlay(self, folder: Path, where: str) -> tuple[OverlayFile, ...]:
-        """The files of a folder that an arm adds; ``where``: the key path in messages. Raises SuiteError."""
+        """The files of a folder that an arm adds; ``where``: the key path in messages. Raises SuiteError.
+
+        A suite of the checkout may only name folders of the checkout.
+        """
+        checkout = self._checkout_of(folder)
+        if checkout and (refused := checkout.refusal(folder)):
+            raise SuiteError(f"{where}: {refused}", remedy=PLAIN_DIRECTORY)
         try:
             return tuple(overlay_files(folder, where, self.checkout))
         except ConfigError as error:
