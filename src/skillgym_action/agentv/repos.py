@@ -88,9 +88,9 @@ def _hook(repo: SuiteValue, folder: Path) -> Hook:
         raise repo.missing("repo", "repo: https://github.com/org/name, or a path", "the repository has no repo")
     git = (*_GIT, _ALLOWED, "sh", "-c")
     sparse = tuple(_sparse(item) for item in sparse.items()) if (sparse := repo.get("sparse")) else ()
-    url = clone_source(source, folder)
+    target, url = _target(repo), clone_source(source, folder)
     fetch = None if url.startswith("/") else RepositoryFetch(url=url, argv=(*git, _FETCH, "fetch", url))
-    argv = (*git, _CLONE, "clone", _target(repo), url, _ref(repo), _ancestor(repo), *sparse)
+    argv = (*git, _CLONE, "clone", target, url, _ref(repo), _ancestor(repo), *sparse)
     return Hook(argv=argv, timeout=REPO_CLONE_SECONDS, fetch=fetch)
 
 

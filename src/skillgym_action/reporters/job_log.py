@@ -25,6 +25,7 @@ from skillgym_action.limits import (
     MAX_VERBOSE_LOG_EVIDENCE_CHARACTERS,
     MAX_VERBOSE_LOG_ITEMS,
 )
+from skillgym_action.model.scores import format_score
 from skillgym_action.reporters.terminal import finished_line, red_lines, red_title
 from skillgym_action.reporters.wording import RED, cause, counted, duration
 from skillgym_action.text.escaping import clipped, tail, terminal_line, terminal_text, workflow_message
@@ -155,7 +156,8 @@ def _sessions(result: Result, extent: LogExtent) -> Iterator[str]:
 
 def _session(attempt: Attempt, *, verbose: bool) -> str:
     name = f"repetition {attempt.repetition}" + (f", retry {attempt.session - 1}" if attempt.session > 1 else "")
-    facts = [f"{name}: {attempt.status}", duration(attempt.duration_ms)]
+    score = [] if attempt.score is None else [f"score {format_score(attempt.score)}"]
+    facts = [f"{name}: {attempt.status}", *score, duration(attempt.duration_ms)]
     if attempt.message:
         facts.append(clipped(attempt.message, MAX_LOG_LINE_CHARACTERS))
     if verbose:

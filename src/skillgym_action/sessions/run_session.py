@@ -144,6 +144,7 @@ class _SessionRun:
             failure_class=judgement.failure_class,
             message=judgement.failure.message if judgement.failure else None,
             held=_held(judgement) if self._execution.arm else (),
+            score=judgement.score,
         )
 
     def _judge_unprepared(self, error: hooks.NotPreparedError) -> Judgement:

@@ -360,7 +360,10 @@ class UsageEntry(MappedModel):
 
 
 class AttemptEntry(MappedModel):
-    """One session of an execution. ``held``: in an arm, whether each assertion held, in the order of the outcomes."""
+    """One session of an execution. ``held``: in an arm, whether each assertion held, in the order of the outcomes.
+
+    ``score``: of a case with a threshold.
+    """
 
     noun: ClassVar = Attempt
 
@@ -372,6 +375,7 @@ class AttemptEntry(MappedModel):
     duration_ms: Count
     artifact_dir: Annotated[ArtifactDir, FieldSource(attribute="directory")]
     held: Several[bool | None] = ()
+    score: Annotated[float | None, FieldSource(convert=_rounded)] = None
 
 
 class FindingEntry(MappedModel):
