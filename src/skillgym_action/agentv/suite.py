@@ -141,7 +141,7 @@ def _files(source: SuiteFile) -> SuiteFiles:
 
 def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
     from skillgym_action.agentv.case_sources import Tests, add_lines, skill_tests, tests_of
-    from skillgym_action.agentv.program_suites import is_program, program_suite
+    from skillgym_action.agentv.program_suites import is_program, named_suites, program_suite
 
     suffix = source.file.suffix.lower()
     if suffix == ".jsonl":
@@ -165,7 +165,9 @@ def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
     tests_value = top.get(*TEST_KEYS)
     if tests_value is None:
         raise top.missing("tests", "tests: ./cases/, a folder with a case.yaml for each; or a list")
-    return _Content(top=top, tests=tests_of(tests_value, files), name=_name(top, source))
+    tests = tests_of(tests_value, files)
+    tests.hidden.extend(named_suites(top, files))
+    return _Content(top=top, tests=tests, name=_name(top, source))
 
 
 def _name(top: SuiteValue, source: SuiteFile, *keys: str) -> str:

@@ -186,6 +186,7 @@ def test_a_configuration_may_name_a_yaml_file_and_add_to_it(tmp_path):
     (case,) = suite.cases
     assert (suite.name, case.threshold) == ("base", 0.4)
     assert [assertion.type for assertion in case.assertions] == ["contains", "is-json", "cost"]
+    assert suite.hidden == ("evals/EVAL.yaml",)
 
 
 IGNORED = [
