@@ -69,6 +69,11 @@ def program_suite(source: SuiteFile, files: SuiteFiles) -> SuiteValue:
     return top if reply.get("defined") is True else _of_configuration(top, files)
 
 
+def keys_of_programs(top: SuiteValue) -> frozenset[str]:
+    """Keys that only suites in TypeScript have."""
+    return frozenset({"task"}) if isinstance(top.source, ProgramSource) else frozenset()
+
+
 def named_suites(top: SuiteValue, files: SuiteFiles) -> tuple[Path, ...]:
     """The suite in YAML that a configuration names: like the configuration, agents do not see it."""
     written = top.source.value if isinstance(top.source, ProgramSource) else None

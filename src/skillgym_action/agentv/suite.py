@@ -36,7 +36,7 @@ KNOWN_KEYS = frozenset(
     {
         *("name", "description", "category", "version", "author", "license", "tags", "requires", "metadata"),
         *("governance", "input", "input_files", "tests", "eval_cases", "evalcases", "target", "execution"),
-        *("assertions", "assert", "evaluator", "preprocessors", "workspace", "task"),
+        *("assertions", "assert", "evaluator", "preprocessors", "workspace"),
     }
 )
 EXECUTION_KEYS = frozenset(
@@ -239,10 +239,10 @@ def _retries(execution: SuiteValue | None) -> int:
 
 def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
     from skillgym_action.agentv.known_keys import TRIALS, WORKSPACE, unknown_in, unknown_in_assertions
-    from skillgym_action.agentv.program_suites import program_warnings
+    from skillgym_action.agentv.program_suites import keys_of_programs, program_warnings
 
     yield from program_warnings(top)
-    yield from top.unknown_keys(KNOWN_KEYS)
+    yield from top.unknown_keys(KNOWN_KEYS | keys_of_programs(top))
     yield from unknown_in(top.get("workspace"), WORKSPACE)
     yield from unknown_in_assertions(top.get("assertions", "assert"))
     for alias, name in ALIASES.items():

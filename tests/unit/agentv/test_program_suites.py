@@ -214,6 +214,13 @@ def test_a_key_that_is_not_known_is_a_warning(tmp_path):
     assert told(read(tmp_path, text))[1] == [f"{NAME}:1:1: tets: unknown key 'tets'; did you mean 'tests'?"]
 
 
+def test_a_task_in_yaml_is_a_key_that_is_not_known(tmp_path):
+    test = {"id": "one", "input": "x", "assertions": [{"type": "is-json"}]}
+    suite = read(tmp_path, json.dumps({"task": "x", "tests": [test]}), name="evals/EVAL.yaml")
+    assert [runner.id for runner in suite.runners] == ["default"]
+    assert ["unknown key 'task'" in warning for warning in told(suite)[1]] == [True]
+
+
 def test_a_function_as_the_agent_is_an_error_of_that_target_alone(tmp_path):
     text = (
         'export default { task: (i: string) => i, tests: [{ id: "one", input: "x", assert: [{ type: "is-json" }] }] };'
