@@ -11,6 +11,7 @@ from model_anthropic import Anthropic
 from model_protocols import Ask
 from model_script import Say
 from scripted_http import Reply, ScriptedServer
+from skillgym_package import new_node
 
 COST = 0.00126  # of one answer
 # The client has no proxy of its own: what the environment says must suffice to reach the server on loopback.
@@ -64,6 +65,34 @@ def test_a_grader_asks_the_model_without_the_key_and_its_cost_is_the_judges(tmp_
     assert outcome["judge"]["model"] == MODEL
     assert result["costUsd"] == pytest.approx(0.5 + 2 * COST)
     assert [request.body["system"] for request in server.requests] == ["Say a number."] * 2
+
+
+FETCHING = """
+const { AGENTV_TARGET_PROXY_URL: url, AGENTV_TARGET_PROXY_TOKEN: token } = process.env;
+const headers = { "Content-Type": "application/json", Authorization: `Bearer ${token}` };
+const post = async (path, body) =>
+  (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).json();
+const one = await post("/invoke", { question: "One?", systemPrompt: undefined, evalCaseId: undefined });
+const { responses } = await post("/invokeBatch", { requests: [{ question: "Two?" }, { question: "Three?" }] });
+const info = await (await fetch(`${url}/info`, { headers })).json();
+const texts = [one, ...responses].map(({ rawText }) => rawText);
+const text = `${texts.join(" ")}; ${info.callCount} of ${info.maxCalls} on ${info.targetName}`;
+console.log(JSON.stringify({ score: 1, assertions: [{ text, passed: one.output[0].content === one.rawText }] }));
+"""
+
+
+def test_a_client_in_javascript_asks_as_agentvs_does(tmp_path):
+    suite = (
+        "tests:\n- id: one\n  input: Greet.\n  assertions:\n"
+        f"  - {{type: code-grader, command: ['{new_node()}', ./grader.mjs], target: {{maxCalls: 3}}}}\n"
+    )
+    folder = scratch(tmp_path, SPENT, suite, **JUDGED)
+    (folder / "bench" / "grader.mjs").write_text(FETCHING)
+    with ScriptedServer(said("a"), said("b"), said("c")) as server:
+        ran = run(folder, server)
+    assert ran.code == 0, ran.err
+    (result,) = results(tmp_path)
+    assert result["outcomes"][0]["explanation"] == f"a b c; 3 of 3 on {MODEL}"
 
 
 def test_questions_and_answers_are_kept_with_the_session(tmp_path):

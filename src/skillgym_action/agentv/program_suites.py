@@ -12,6 +12,7 @@ from skillgym_action.model.errors import Location, Problem, SuiteError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from skillgym_action.agentv.suite_files import SuiteFiles
     from skillgym_action.documents.located_values import KeyPath
@@ -66,6 +67,18 @@ def program_suite(source: SuiteFile, files: SuiteFiles) -> SuiteValue:
     made = ProgramSource(value=value, location=location, tests=tests)
     top = SuiteValue(source=made, value=value)
     return top if reply.get("defined") is True else _of_configuration(top, files)
+
+
+def keys_of_programs(top: SuiteValue) -> frozenset[str]:
+    """Keys that only suites in TypeScript have."""
+    return frozenset({"task"}) if isinstance(top.source, ProgramSource) else frozenset()
+
+
+def named_suites(top: SuiteValue, files: SuiteFiles) -> tuple[Path, ...]:
+    """The suite in YAML that a configuration names: like the configuration, agents do not see it."""
+    written = top.source.value if isinstance(top.source, ProgramSource) else None
+    name = written.get("specFile") if isinstance(written, dict) else None
+    return (files.folder / name,) if isinstance(name, str) else ()
 
 
 def program_warnings(top: SuiteValue) -> Iterator[Problem]:

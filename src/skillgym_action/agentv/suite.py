@@ -46,7 +46,7 @@ KNOWN_KEYS = frozenset(
     {
         *("name", "description", "category", "version", "author", "license", "tags", "requires", "metadata"),
         *("governance", "input", "input_files", "tests", "eval_cases", "evalcases", "target", "execution"),
-        *("assertions", "assert", "evaluator", "preprocessors", "workspace", "task", FOREIGN_KEY),
+        *("assertions", "assert", "evaluator", "preprocessors", "workspace", FOREIGN_KEY),
     }
 )
 EXECUTION_KEYS = frozenset(
@@ -175,7 +175,7 @@ def _files(source: SuiteFile) -> SuiteFiles:
 
 def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
     from skillgym_action.agentv.case_sources import Tests, add_lines, skill_tests, tests_of
-    from skillgym_action.agentv.program_suites import is_program, program_suite
+    from skillgym_action.agentv.program_suites import is_program, named_suites, program_suite
     from skillgym_action.agentv.version_5 import is_version_5, version_5_suite
 
     suffix = source.file.suffix.lower()
@@ -201,7 +201,9 @@ def _read(source: SuiteFile, files: SuiteFiles) -> _Content:
     tests_value = top.get(*TEST_KEYS)
     if tests_value is None:
         raise top.missing("tests", "tests: ./cases/, a folder with a case.yaml for each; or a list")
-    return _Content(top=top, tests=tests_of(tests_value, files), name=_name(top, source))
+    tests = tests_of(tests_value, files)
+    tests.hidden.extend(named_suites(top, files))
+    return _Content(top=top, tests=tests, name=_name(top, source))
 
 
 def _name(top: SuiteValue, source: SuiteFile, *keys: str) -> str:
@@ -274,10 +276,10 @@ def _stops_on_error(execution: SuiteValue | None) -> bool:
 def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
     from skillgym_action.agentv.known_keys import WORKSPACE, unknown_in, unknown_in_assertions
     from skillgym_action.agentv.messages import dropped_messages
-    from skillgym_action.agentv.program_suites import program_warnings
+    from skillgym_action.agentv.program_suites import keys_of_programs, program_warnings
 
     yield from program_warnings(top)
-    yield from top.unknown_keys(KNOWN_KEYS)
+    yield from top.unknown_keys(KNOWN_KEYS | keys_of_programs(top))
     yield from unknown_in(top.get("workspace"), WORKSPACE)
     yield from unknown_in_assertions(top.get("assertions", "assert"))
     yield from dropped_messages(top.get("input"))

@@ -87,7 +87,7 @@ def named_targets(top: SuiteValue, files: SuiteFiles) -> list[NamedTarget]:
             raise targets.error(f"more than {MAX_AGENTV_TARGETS} targets", "split the suite")
         return list({target.name: target for target in (_named_target(item, files) for item in items)}.values())
     single = (execution and execution.get("target")) or top.get("target")
-    if task := top.get("task"):
+    if isinstance((task := top.member("task")).value, FunctionReference):
         return [NamedTarget(name=TASK, value=task)]
     if single and isinstance(single.value, dict) and single.value.keys() & {"provider", "use_target"}:
         return [NamedTarget(name=single.text("name") or "default", value=single, inline=True)]

@@ -186,6 +186,7 @@ def test_a_configuration_may_name_a_yaml_file_and_add_to_it(tmp_path):
     (case,) = suite.cases
     assert (suite.name, case.threshold) == ("base", 0.4)
     assert [assertion.type for assertion in case.assertions] == ["contains", "is-json", "cost"]
+    assert suite.hidden == ("evals/EVAL.yaml",)
 
 
 IGNORED = [
@@ -211,6 +212,13 @@ def test_keys_without_effect_are_warnings(tmp_path, key, name, remedy):
 def test_a_key_that_is_not_known_is_a_warning(tmp_path):
     text = 'export default { tets: 1, tests: [{ id: "one", input: "x", assert: [{ type: "is-json" }] }] };'
     assert told(read(tmp_path, text))[1] == [f"{NAME}:1:1: tets: unknown key 'tets'; did you mean 'tests'?"]
+
+
+def test_a_task_in_yaml_is_a_key_that_is_not_known(tmp_path):
+    test = {"id": "one", "input": "x", "assertions": [{"type": "is-json"}]}
+    suite = read(tmp_path, json.dumps({"task": "x", "tests": [test]}), name="evals/EVAL.yaml")
+    assert [runner.id for runner in suite.runners] == ["default"]
+    assert ["unknown key 'task'" in warning for warning in told(suite)[1]] == [True]
 
 
 def test_a_function_as_the_agent_is_an_error_of_that_target_alone(tmp_path):
