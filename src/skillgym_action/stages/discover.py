@@ -18,7 +18,7 @@ from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
 from skillgym_action.repository.reference_solutions import is_in_solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from skillgym_action.repository.repository import Repository
     from skillgym_action.settings.options import DiscoverOptions
@@ -195,13 +195,24 @@ def _named_suite(repository: Repository, file: Path, options: DiscoverOptions) -
             remedy=f"suites end in {', '.join(ending for ending in EXTENSIONS if ending != '.md')}",
         )
     if len(formats) > 1:
-        try:
-            head = _head(repository, file, SUITE_HEAD_BYTES)
-            likely = (name for name in formats if format_named(name).accepts(path, head))
-        except OSError:  # reported by `load`
-            likely = (name for name in formats if format_named(name).named(path))
-        formats = (*likely, *formats)
+        formats = (*_likely_formats(repository, path, file, formats), *formats)
     return FoundSuite(path=path, file=file, format=formats[0])
+
+
+def _likely_formats(repository: Repository, path: str, file: Path, formats: Sequence[str]) -> Iterator[str]:
+    """The formats that accept a file; then those that have files of its name, whose errors say what is wrong with it.
+
+    Among the latter are formats that do not look for suites in its folder.
+    """
+    try:
+        head = _head(repository, file, SUITE_HEAD_BYTES)
+    except OSError:  # reported by `load`
+        head = ""
+    else:
+        yield from (name for name in formats if format_named(name).accepts(path, head))
+    whole = [name for name in formats if name != PARTED]
+    yield from (name for name in whole if format_named(name).named(path))
+    yield from (name for name in whole if format_named(name).rejection(path, head))
 
 
 def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:

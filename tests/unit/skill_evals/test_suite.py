@@ -283,6 +283,11 @@ def test_a_name_with_another_shape_is_one_warning(path, head, near):
     assert rejection(path, head).near_miss is near
 
 
+def test_the_warning_says_what_a_file_of_its_name_has():
+    assert "has no list of cases with prompts" in rejection("evals.json", "{}").reason
+    assert "is called like a list of trigger queries, but has none" in rejection("trigger-evals.json", "[1]").reason
+
+
 # --- trigger lists ----------------------------------------------------------------------------------
 
 LISTS = [

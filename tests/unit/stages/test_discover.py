@@ -164,6 +164,22 @@ def test_agentv_reads_evals_json_where_its_format_is_chosen(tmp_path):
         assert [found.format for found in found_in(tmp_path, "evals.json", formats=formats).suites] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "format_name"),
+    [
+        pytest.param("results/evals.json", EVALS, "skill-evals", id="in a folder of results"),
+        pytest.param("x-workspace/trigger-evals.json", TRIGGERS, "skill-evals", id="triggers there"),
+        pytest.param("evals.json", '{"accuracy": 1}', "skill-evals", id="another shape"),
+        pytest.param("other.json", '{"accuracy": 1}', "x-bench", id="a name of no format"),
+        pytest.param("results/a.json", XBENCH, "x-bench", id="x-bench"),
+        pytest.param("case.yaml", "a: 1", "agentv", id="a part of no suite"),
+    ],
+)
+def test_a_file_that_is_named_is_read_as_the_format_of_its_name(tmp_path, path, content, format_name):
+    written(tmp_path, {path: content})
+    assert [found.format for found in found_in(tmp_path, path).suites] == [format_name]
+
+
 def test_a_vendored_suite_is_still_run(tmp_path):
     assert kind_of(tmp_path, "vendor/a.bench.json", XBENCH) == "x-bench"
 
