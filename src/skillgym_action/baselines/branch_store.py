@@ -47,6 +47,7 @@ _PROTOCOLS = "https:http:ssh:git:file"
 _SPEED = ("-c", "http.lowSpeedLimit=1000", "-c", f"http.lowSpeedTime={STORE_GIT_SECONDS}")
 _COMMITS = re.compile(r"^Commits since the history began: ([0-9]{1,6})$", re.MULTILINE)
 _REFUSED = re.compile(r"\[rejected\]|\[remote rejected\].*(?:lock|fetch first|non-fast-forward|stale)|stale info")
+_CREDENTIALS = re.compile(r"://[^/@\s]+@")  # in the address of a remote that the user has
 _NO_BRANCH = re.compile(r"couldn't find remote ref")
 
 
@@ -217,5 +218,5 @@ class _Clone:
         try:
             return self._processes.output(argv, cwd=self._folder, env=self._remote.variables(), **streams)  # type: ignore[arg-type]
         except subprocess.CalledProcessError as error:
-            said = " ".join(error.stderr.decode(errors="replace").split()[-60:])
+            said = _CREDENTIALS.sub("://", " ".join(error.stderr.decode(errors="replace").split()[-60:]))
             raise StoreError(f"the branch {STORE_BRANCH}: {said or 'git failed'}") from error
