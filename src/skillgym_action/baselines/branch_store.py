@@ -186,8 +186,7 @@ class _Clone:
         """Push a commit with one more file; empty, or why another job came first. Raises StoreError."""
         if tip:
             self.git("read-tree", tip.commit)
-            for old in too_old({**self.files(), file: len(content)}):
-                self.git("update-index", "--force-remove", "--", old)
+            self._drop(too_old({**self.files(), file: len(content)}))
         else:
             self._put(README, README_TEXT)
         self._put(file, content)
@@ -204,6 +203,13 @@ class _Clone:
                 return str(error)
             raise
         return ""
+
+    def _drop(self, names: list[str]) -> None:
+        """Take files out of the next commit."""
+        with TemporaryFile() as rows:
+            rows.write("".join(f"0 {'0' * 40}\t{name}\n" for name in names).encode())
+            rows.seek(0)
+            self.git("update-index", "--index-info", stdin=rows)
 
     def _put(self, name: str, content: bytes) -> None:
         with TemporaryFile() as file:
