@@ -180,6 +180,7 @@ CONFIGURED = {
     "run.outputDir": {"run": {"outputDir": "link/out"}},
     "snapshots.path": {"snapshots": {"path": "link/snapshots.json", "tolerance": {"percent": 5}}},
     "run.baseline": {"run": {"baseline": "link/results.json"}},
+    "store": {"store": "path=link/store"},
 }
 
 
@@ -491,6 +492,7 @@ INPUTS = {
     "template-dir": ({"template-dir": "link"}, "--template-dir link: link is a symbolic link"),
     "config": ({"config": "link/config.yaml"}, "link is a symbolic link that leads out of the checkout"),
     "baseline": ({"baseline": "link/results.json"}, "link is a symbolic link that leads out of the checkout"),
+    "store": ({"store": "path=link/store"}, "the store link/store: link is a symbolic link"),
     "results": ({"mode": "report", "results": "link"}, "link: is a symbolic link, which is not followed"),
 }
 

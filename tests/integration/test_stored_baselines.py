@@ -168,6 +168,31 @@ def test_another_model_is_compared_and_named(project):
     assert file["run"]["comparison"]["differences"] == ["model of sh: large then, small now"]
 
 
+def test_shards_are_stored_and_compared_by_the_job_that_puts_them_together(project):
+    def sharded(name: str, *args: str):
+        for part in ("1/2", "2/2"):
+            output = f".skillgym-results/{name}-{part[0]}"
+            ran = skillgym(
+                "run", "bench", "--store", project.store, "--shard", part, "--output", output, cwd=project.root
+            )
+            assert "results added" not in ran.err
+        runs = f".skillgym-results/{name}-*"
+        output = f".skillgym-results/{name}"
+        return skillgym("report", runs, "--store", project.store, "--output", output, *args, cwd=project.root)
+
+    first = sharded("first", "--store-write")
+    assert (first.code, "results added to the store" in first.err) == (0, True), first.err
+    project.commit(AGENTS_md=BAD)
+    second = sharded("second", "--fail-on", "regression")
+    assert (second.code, "the pass rate dropped by 100 points" in second.err) == (1, True), second.err
+
+
+def test_a_run_stops_for_futility_against_the_store(project):
+    project.push("--repeat", "5")
+    code, file, shown = project.propose("--repeat", "5", "--stop", "futility")
+    assert (code, file["run"]["stoppedForFutility"]) == (0, {"repetitions": 2, "planned": 5}), shown
+
+
 def test_one_file_is_a_store_too(project):
     project.store = project.store.replace("/store", "/store.jsonl")
     project.push()

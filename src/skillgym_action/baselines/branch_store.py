@@ -47,6 +47,7 @@ _PROTOCOLS = "https:http:ssh:git:file"
 _SPEED = ("-c", "http.lowSpeedLimit=1000", "-c", f"http.lowSpeedTime={STORE_GIT_SECONDS}")
 _COMMITS = re.compile(r"^Commits since the history began: ([0-9]{1,6})$", re.MULTILINE)
 _REFUSED = re.compile(r"\[rejected\]|\[remote rejected\].*(?:lock|fetch first|non-fast-forward|stale)|stale info")
+_CREDENTIALS = re.compile(r"://[^/@\s]+@")  # in the address of a remote that the user has
 _NO_BRANCH = re.compile(r"couldn't find remote ref")
 
 
@@ -185,8 +186,7 @@ class _Clone:
         """Push a commit with one more file; empty, or why another job came first. Raises StoreError."""
         if tip:
             self.git("read-tree", tip.commit)
-            for old in too_old({**self.files(), file: len(content)}):
-                self.git("update-index", "--force-remove", "--", old)
+            self._drop(too_old({**self.files(), file: len(content)}))
         else:
             self._put(README, README_TEXT)
         self._put(file, content)
@@ -204,6 +204,13 @@ class _Clone:
             raise
         return ""
 
+    def _drop(self, names: list[str]) -> None:
+        """Take files out of the next commit."""
+        with TemporaryFile() as rows:
+            rows.write("".join(f"0 {'0' * 40}\t{name}\n" for name in names).encode())
+            rows.seek(0)
+            self.git("update-index", "--index-info", stdin=rows)
+
     def _put(self, name: str, content: bytes) -> None:
         with TemporaryFile() as file:
             file.write(content)
@@ -217,5 +224,5 @@ class _Clone:
         try:
             return self._processes.output(argv, cwd=self._folder, env=self._remote.variables(), **streams)  # type: ignore[arg-type]
         except subprocess.CalledProcessError as error:
-            said = " ".join(error.stderr.decode(errors="replace").split()[-60:])
+            said = _CREDENTIALS.sub("://", " ".join(error.stderr.decode(errors="replace").split()[-60:]))
             raise StoreError(f"the branch {STORE_BRANCH}: {said or 'git failed'}") from error

@@ -18,6 +18,7 @@ from skillgym_action.model.comparison import Comparison, Coverage
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.reporters.wording import counted
 from skillgym_action.repository.committed_tree import history
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,7 +122,7 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
         )
         found = read_history(services.store, point)
     except StoreError as error:
-        services.observer.progress(f"note: {UNUSABLE}: {error}")
+        services.observer.progress(terminal_line(f"note: {UNUSABLE}: {error}"))
         return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error}", writes=writes)
     return StoredBaseline(title=title, history=found, writes=writes)
 
@@ -226,7 +227,7 @@ def add_to_store(services: Services, report: RunReport, store: StoreOptions | No
         remedy = "see docs/how-to/compare-with-a-baseline.md of skillgym-action"
         problem = Problem(message=f"the results were not added to the store: {error}", remedy=remedy)
         return replace(report, warnings=(*report.warnings, problem))
-    services.observer.progress(f"results added to {title}")
+    services.observer.progress(terminal_line(f"results added to {title}"))
     return report
 
 
