@@ -93,7 +93,7 @@ class _Cases:
             skills = self.plugins.skills(folder, read.plugins)
         except SuiteError as error:
             first_problem, *others = error.problems
-            also = "".join(f"; also {one.key_path}: {one.message}" for one in others)
+            also = "".join(f"; also {_named(one, first_problem)}: {one.message}" for one in others)
             problem = replace(first_problem, message=first_problem.message + also)
             self.invalid.append(Invalid(problem=problem, case_id=case_id))
             return
@@ -101,6 +101,13 @@ class _Cases:
         workspace = read.case.workspace or self.plugins.workspace
         self.cases.append(replace(read.case, workspace=replace(workspace, skills=skills)))
         self.warnings.extend(read.warnings)
+
+
+def _named(problem: Problem, first: Problem) -> str:
+    """The key path of a problem; with the file, if that is not the file of the first one."""
+    path = problem.location.path if problem.location else ""
+    elsewhere = first.location is None or first.location.path != path
+    return f"{path}: {problem.key_path}" if elsewhere and path else f"{problem.key_path}"
 
 
 def _files(source: SuiteFile) -> PluginFiles:

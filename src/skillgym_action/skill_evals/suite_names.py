@@ -20,6 +20,11 @@ _BLANK = " \t\r\n\0\ufeff\ufffd"
 _LIKENESS = 0.8
 _NOT_JSON = object()
 _LEAVE_OUT = "correct it, or leave it out with !PATH"
+_OTHER_QUERIES = NotASuite(
+    reason="is called like trigger queries of a skill, but does not say what has to load, so it is not run",
+    remedy="write a list [{query: …, should_trigger: true}]; or leave the file out with !PATH",
+    near_miss=True,
+)
 _OTHER_SHAPE = NotASuite(
     reason="is called like evals of a skill, but has no list of cases with prompts, so it is not run",
     remedy="write the cases as a list `evals`, each with a prompt; or leave the file out with !PATH",
@@ -57,10 +62,11 @@ def rejection(path: str, head: str) -> NotASuite | None:
         return NotASuite(reason=f"is in the folder {found[2]}, which has results of evals")
     if folder := vendored_folder(path):
         return NotASuite(reason=f"is in the folder {folder}, and no evals of a skill")
-    return _why_not(head.replace("\0", "").lstrip("\ufeff\ufffd"))
+    other = _OTHER_QUERIES if TRIGGERS_NAME.search(path) else _OTHER_SHAPE
+    return _why_not(head.replace("\0", "").lstrip("\ufeff\ufffd"), other)
 
 
-def _why_not(head: str) -> NotASuite:
+def _why_not(head: str, other: NotASuite) -> NotASuite:
     if not head.strip(_BLANK):
         return NotASuite(reason="is called like a suite, but empty", remedy="remove or rename it", near_miss=True)
     value = _value(head)
@@ -68,7 +74,7 @@ def _why_not(head: str) -> NotASuite:
         return NotASuite(reason="is not JSON", remedy=_LEAVE_OUT, near_miss=True)
     if isinstance(value, dict) and _has_trigger_rates(value.get("results")):
         return NotASuite(reason="has the results of trigger evals")
-    return _OTHER_SHAPE
+    return other
 
 
 def _has_a_name(path: str) -> bool:
