@@ -167,6 +167,14 @@ def test_a_block_of_a_prompt_that_is_left_out_is_named(tmp_path):
     assert "did you mean 'value' for 'valeu'?" in message
 
 
+def test_a_path_that_is_no_text_is_an_error(tmp_path):
+    assertion = {"type": "contains", "value": "x", "path": ["out.txt"]}
+    evals = {"evals": [{"prompt": "p", "assertions": [assertion]}]}
+    file = WholeFile(path="skills/pdf/evals/evals.json", value=evals, format="skill-evals")
+    (message,) = file.loaded(tmp_path, file.value).messages
+    assert "evals[0].assertions[0].path: must be text, not a list" in message
+
+
 def test_check_prints_what_was_dropped_and_ends_with_an_error_on_demand(tmp_path):
     value = {"skill_name": "pdf", "evals": [{"prompt": "p", "expectatoins": ["a"], "expected_output": "b"}]}
     files = {"skills/pdf/SKILL.md": "---\nname: pdf\ndescription: d\n---\n"}
