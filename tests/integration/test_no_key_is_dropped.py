@@ -18,7 +18,7 @@ from skillgym_action.formats import python_suite, typescript_suite
 from skillgym_action.model.errors import SkillgymError
 from skillgym_action.stages.load import SuiteFileAccess
 from suite_programs import HEAD, suite_hosts
-from whole_suites import FILES, at, changed, keys_of, mappings_of, misspelled
+from whole_suites import FILES, WholeFile, at, changed, keys_of, mappings_of, misspelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,6 +156,23 @@ def test_what_a_python_suite_says_wrongly_is_named(tmp_path, key, more, beside):
 )
 def test_what_a_typescript_suite_says_wrongly_is_named(tmp_path, key, more, beside):
     assert key in told(tmp_path, "bench/a-suite.ts", TYPESCRIPT_CASE.format(more) + beside)
+
+
+def test_a_block_of_a_prompt_that_is_left_out_is_named(tmp_path):
+    blocks = [{"type": "text", "value": "Fix it."}, {"type": "text", "valeu": "Change nothing else."}]
+    tests = [{"id": "a", "input": [{"role": "user", "content": blocks}], "criteria": "c"}]
+    file = WholeFile(path="a.eval.yaml", value={"tests": tests}, format="agentv")
+    (message,) = file.loaded(tmp_path, file.value).messages
+    assert "tests[0].input[0].content[1].valeu: the block is left out: it has no value" in message
+    assert "did you mean 'value' for 'valeu'?" in message
+
+
+def test_a_path_that_is_no_text_is_an_error(tmp_path):
+    assertion = {"type": "contains", "value": "x", "path": ["out.txt"]}
+    evals = {"evals": [{"prompt": "p", "assertions": [assertion]}]}
+    file = WholeFile(path="skills/pdf/evals/evals.json", value=evals, format="skill-evals")
+    (message,) = file.loaded(tmp_path, file.value).messages
+    assert "evals[0].assertions[0].path: must be text, not a list" in message
 
 
 def test_check_prints_what_was_dropped_and_ends_with_an_error_on_demand(tmp_path):

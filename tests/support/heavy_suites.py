@@ -134,7 +134,8 @@ HEAVY: Table = {
 
 EVAL = '{"id": #, "prompt": "p", "expected_output": "x"},'
 NO_JUDGE = (
-    "warning: evals.json:1:12: 10,000 questions need a judge: set run.judge; 10,000 cases will not be run without it\n"
+    "warning: evals.json:1:12: 10,000 questions need a judge: set run.judge; 10,000 cases will not be run without it; "
+    "write `run: {judge: {api: anthropic, model: MODEL}}` into skillgym.config.yaml\n"
 )
 WORKING: Table = {
     "a.bench.json": {"x-bench": (numbered(f"{CASE},", 9_999, '{"cases": [', f"{CASE}]}}"), "")},

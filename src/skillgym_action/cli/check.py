@@ -103,6 +103,9 @@ def _print_json(
     print_document(document, context.redactor)
 
 
+_JUDGE = "write `run: {judge: {api: anthropic, model: MODEL}}` into skillgym.config.yaml"
+
+
 def _runners(suites: Iterable[BenchmarkSuite], configured: int) -> int:
     """The number of runners; suites can bring their own."""
     return configured + sum(len(suite.runners) for suite in suites)
@@ -115,7 +118,7 @@ def judge_warnings(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
             unstarted = sum(case.only_questions for case in asking)
             not_run = f"; {counted(unstarted, 'case')} will not be run without it" if unstarted else ""
             message = needs_judge(sum(case.questions for case in asking)) + not_run
-            yield Problem(message=message, location=asking[0].location)
+            yield Problem(message=message, location=asking[0].location, remedy=_JUDGE)
 
 
 def _found_line(suite: BenchmarkSuite) -> str:

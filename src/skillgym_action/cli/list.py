@@ -103,8 +103,15 @@ def _of_skills(execution: Execution) -> tuple[str, str]:
     return ", ".join(skill.name for skill in workspace_of(execution).skills), f"{assertions_of(execution):,}{judged}"
 
 
+_WIDE = 10_000
+"""Columns that a table in a file has at most."""
+
+
 def plan_as_table(plan: Plan) -> str:
-    """A table as wide as the terminal. Cells may be wrapped: each resulting line is escaped as well."""
+    """A table as wide as the terminal, or in a file as wide as its cells.
+
+    Cells may be wrapped: each resulting line is escaped as well.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -128,6 +135,8 @@ def plan_as_table(plan: Plan) -> str:
         )
         rows.add_row(*(Text(terminal_line(cell)) for cell in cells))
     console = Console(no_color=True, highlight=False)
+    if not console.is_terminal:
+        console.width = console.measure(rows, options=console.options.update(width=_WIDE)).maximum
     with console.capture() as captured:
         console.print(rows)
-    return terminal_text(captured.get().rstrip("\n"))
+    return terminal_text("\n".join(line.rstrip() for line in captured.get().splitlines()))

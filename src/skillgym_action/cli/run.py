@@ -92,7 +92,8 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
     if plan.nothing_selected:
         raise UsageError(f"nothing would run: {plan.nothing_selected}")
     if not plan.executions:
-        raise UsageError("nothing would run: no suite was found, or the filters leave no case", remedy="see `list`")
+        message = "nothing would run: no suite was found, or the filters, such as --changed-skills, leave no case"
+        raise UsageError(message, remedy="see `list`")
     for line in plan_summary(pipeline.planned_sessions(plan, options), base, options):
         print(context.redactor.text(terminal_line(line)))  # noqa: T201
     return 0

@@ -160,7 +160,9 @@ TROUBLES: dict[str, TroubleKind] = {
         label="Assert hook crash", origin="assert-hook", remedy="fix the suite: its check raised an error"
     ),
     "grader": TroubleKind(
-        label="Grader error", origin="grader", remedy="fix the grader: it gave neither pass nor fail"
+        label="Grader error",
+        origin="grader",
+        remedy="set up the judge, or fix the grader: it gave neither pass nor fail",
     ),
     "suite-invalid": TroubleKind(label="Invalid suite", origin="suite", remedy="run `skillgym-action check`"),
 }

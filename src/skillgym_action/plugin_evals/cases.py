@@ -76,10 +76,10 @@ def case_id_of(written: CaseFiles) -> str:
 def plugin_case(written: CaseFiles, files: PluginFiles, workspace: WorkspaceSpec, patterns: Patterns) -> PluginCase:
     """The case in a folder. Raises SuiteError with the problems of all of its keys."""
     keys = _Keys(written)
-    warnings = tuple(keys.problems())
     places = CasePlaces(written.folder, files)
     source = GraderSource(patterns=patterns, text_of=places.text)
     found = _Problems()
+    warnings = found.unless(lambda: tuple(keys.problems())) or ()
     if kind_of(written.folder / MOCKS):
         mocks = keys.first.problem("mocks are not supported yet", "remove mocks/, or run it with claude plugin eval")
         found.problems.append(replace(mocks, key_path=MOCKS))

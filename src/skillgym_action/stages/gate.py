@@ -25,8 +25,8 @@ _ROUNDING = 1e-9  # of points, which are means of floating-point shares
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 NOT_COMPARED = "there is no baseline yet, so nothing was compared"
 NO_CASES = (
-    "no case to run: no suite was found, or no case matches the filters; `skillgym-action check` lists the files that "
-    "were found and skipped"
+    "no case to run: no suite was found, or no case matches the filters, such as --case, --tag and --changed-skills; "
+    "`skillgym-action check` lists the files that were found and skipped"
 )
 ALL_IN_QUARANTINE = "every case is in quarantine, so nothing was judged"
 NO_RATE = "no pass rate: of the judged, all were expected to fail"
