@@ -143,8 +143,8 @@ class TestDefaults:
         return dict(given.mapping()) if given else {}
 
 
-def default_test(value: SuiteValue | None, files: SuiteFiles) -> SuiteValue | None:
-    """``default_test``, or the content of the file it names. Raises SuiteError."""
+def default_test(value: SuiteValue | None, files: SuiteFiles, hidden: list[Path]) -> SuiteValue | None:
+    """``default_test``, or the content of the file it names, which is added to ``hidden``. Raises SuiteError."""
     if value is None:
         return None
     if isinstance(value.value, str):
@@ -154,6 +154,7 @@ def default_test(value: SuiteValue | None, files: SuiteFiles) -> SuiteValue | No
         found = files.found(name.removeprefix("file://"))
         if found is None:
             raise value.error(f"there is no {name.removeprefix('file://')}")
+        hidden.append(found)
         value = files.interpolated(files.read(found))
         value = value.get("default_test") or value if isinstance(value.value, dict) else value
     value.mapping()
@@ -330,25 +331,27 @@ def _workspace(value: SuiteValue, folder: Path | None, defaults: TestDefaults) -
 # --- scenarios --------------------------------------------------------------------------------------
 
 
-def scenario_tests(value: SuiteValue | None, files: SuiteFiles) -> list[WrittenTest]:
-    """The tests of ``scenarios``: each test of a scenario with each row of its ``config``. Raises SuiteError."""
-    tests: list[WrittenTest] = []
+def scenario_tests(value: SuiteValue | None, files: SuiteFiles, hidden: list[Path]) -> Iterator[WrittenTest]:
+    """The tests of ``scenarios``: each test of a scenario with each row of its ``config``. Raises SuiteError.
+
+    The files that they are in are added to ``hidden``.
+    """
     for item in value.items() if value else ():
-        for scenario in _in_scenario_file(item, files) if isinstance(item.value, str) else (item,):
+        for scenario in _in_scenario_file(item, files, hidden) if isinstance(item.value, str) else (item,):
             scenario.mapping()
             for problem in scenario.unknown_keys({"description", "config", "tests", "id"}):
                 raise SuiteError.of(problem)
             rows = scenario.member("config").items() if scenario.has("config") else ()
             for number, row in enumerate(rows, start=1):
-                tests.extend(_of_row(row, number, scenario))
-    return tests
+                yield from _of_row(row, number, scenario)
 
 
-def _in_scenario_file(item: SuiteValue, files: SuiteFiles) -> Iterator[SuiteValue]:
+def _in_scenario_file(item: SuiteValue, files: SuiteFiles, hidden: list[Path]) -> Iterator[SuiteValue]:
     pattern = item.as_text().removeprefix("file://")
     found = files_matching(files.folder, pattern)
     if not found:
         raise item.error(f"no file matches {pattern}", "scenarios are mappings, or file://PATH")
+    hidden.extend(found)
     for file in found:
         content = files.interpolated(files.read(file))
         listed = content.member("scenarios") if isinstance(content.value, dict) else content

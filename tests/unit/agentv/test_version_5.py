@@ -169,6 +169,22 @@ def test_scenarios_are_each_row_with_each_test(tmp_path):
     assert suite.cases[2].assertions[0].grader.text == "salut"
 
 
+def test_many_scenarios_are_refused_before_they_need_memory(tmp_path):
+    rows, tests = [{"id": f"r{number}"} for number in range(400)], [{"assert": ["x"]}] * 400
+    with pytest.raises(SuiteError, match="the suite has more than 20,000 tests"):
+        suite_of(tmp_path, tests=None, scenarios=[{"config": rows, "tests": tests}])
+
+
+def test_files_with_expectations_are_hidden_from_agents(tmp_path):
+    files = {
+        "evals/d.yaml": {"assert": ["secret"], "vars": {"input": "x"}},
+        "evals/s.yaml": [{"config": [{}], "tests": [{"id": "t"}]}],
+    }
+    keys = {"default_test": "file://d.yaml", "scenarios": ["file://s.yaml"]}
+    suite = suite_of(tmp_path, {"id": "a", "assert": ["x"]}, files=files, **keys)
+    assert set(suite.hidden) == {"evals/d.yaml", "evals/s.yaml"}
+
+
 def test_tests_of_other_files(tmp_path):
     columns = "id,input,__expected,__expected2,__metric,__threshold,vars.a.b,__metadata:k[]\n"
     table = columns + ',"a, b",contains:x,latency(9),m,0.5,c,"p,q"\n'
