@@ -158,13 +158,14 @@ def version_5_suite(raw: SuiteValue, files: SuiteFiles) -> Version5Suite:
     named = named_providers(top, catalog, files)
     translated = translated_tests(tests, defaults)
     seconds = top.number("timeout_seconds")
+    given = {**text_mapping(top.get("env")), **(environment.variables or {})}
     return Version5Suite(
         top=_in_version_4(top, default),
         tests=translated,
         targets=catalog.targets(named, files),
         workspace=workspace,
         defaults=default.get("assert", "assertions") if default else None,
-        variables={**text_mapping(top.get("env")), **(environment.variables or {})},
+        variables={name: text for name, text in given.items() if text},  # a secret that is left empty hides none
         timeout=float(seconds) if seconds else None,
         warnings=(*warnings, *_warnings(top, default, files), *defaults.warnings),
     )

@@ -57,6 +57,10 @@ class WrittenPrompt:
     content: object
     value: SuiteValue
 
+    def id_of(self, case_id: str) -> str:
+        """The id of a case with this prompt, where there are several."""
+        return f"{case_id}:{_UNFIT.sub('-', self.label)}"
+
 
 def prompts_of(value: SuiteValue | None, files: SuiteFiles) -> tuple[WrittenPrompt, ...]:
     """The prompts of a suite. Raises SuiteError."""
@@ -66,9 +70,9 @@ def prompts_of(value: SuiteValue | None, files: SuiteFiles) -> tuple[WrittenProm
     if len(items) > MAX_AGENTV_PROMPTS:
         raise value.error(f"more than {MAX_AGENTV_PROMPTS} prompts", "split the suite")
     prompts = [_prompt(item, number, files) for number, item in enumerate(items, start=1)]
-    labels = [prompt.label for prompt in prompts]
+    ids = [prompt.id_of("") for prompt in prompts]
     for prompt in prompts:
-        if labels.count(prompt.label) > 1:
+        if ids.count(prompt.id_of("")) > 1:
             raise prompt.value.error(f"two prompts are called {prompt.label!r}", "give each a label of its own")
     return tuple(prompts)
 
@@ -84,10 +88,10 @@ def _prompt(item: SuiteValue, number: int, files: SuiteFiles) -> WrittenPrompt:
     elif isinstance(item.value, dict):
         return WrittenPrompt(label=label, content=[item.value], value=item)
     if isinstance(content.value, str) and content.value.startswith("file://"):
-        return WrittenPrompt(label=_UNFIT.sub("-", label), content=_in_file(content, files), value=item)
+        return WrittenPrompt(label=label, content=_in_file(content, files), value=item)
     if not isinstance(content.value, str | list) or not content.value:
         raise content.error("must be a text, a list of messages, or file://PATH", 'prompts: ["{{ input }}"]')
-    return WrittenPrompt(label=_UNFIT.sub("-", label), content=content.value, value=item)
+    return WrittenPrompt(label=label, content=content.value, value=item)
 
 
 def _in_file(value: SuiteValue, files: SuiteFiles) -> object:
@@ -208,10 +212,10 @@ def _for_each_prompt(test: WrittenTest, case_id: str, defaults: TestDefaults) ->
         return
     chosen = _chosen(value.get("prompts"), defaults.prompts)
     for prompt in chosen:
-        own = f"{case_id}:{prompt.label}" if len(defaults.prompts) > 1 else case_id
+        own = prompt.id_of(case_id) if len(defaults.prompts) > 1 else case_id
         one = _translated(test, own, prompt, defaults)
         if len(defaults.prompts) > 1 and value.has("depends_on"):
-            others = [f"{other}:{prompt.label}" for other in value.texts("depends_on")]
+            others = [prompt.id_of(other) for other in value.texts("depends_on")]
             one = replace(one, value=replace(one.value, value={**one.value.mapping(), "depends_on": others}))
         yield one
 
