@@ -120,7 +120,7 @@ def _has_tests(head: str) -> bool:
 def _has_other_keys(head: str) -> bool:
     """Whether the file has keys at the top, and none that suites have, also misspelt."""
     keys = _top_keys(head)
-    return bool(keys) and not _nearly_has(keys, _SUITE_KEYS | _NEWER_KEYS)
+    return bool(keys) and not _nearly_has(keys, _SUITE_KEYS) and not keys & _NEWER_KEYS
 
 
 def _nearly_has(keys: set[str], wanted: Iterable[str]) -> bool:
