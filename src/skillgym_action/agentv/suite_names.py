@@ -44,6 +44,8 @@ _TESTS_IN_FILE = re.compile(
     r"^tests:[ \t]*[\"']?(?:file://|\.{1,2}/)[^\s\"']+(?:/|\.ya?ml|\.jsonl?|\.csv)[\"']?[ \t]*$", re.MULTILINE
 )
 """Tests in a file or a folder beside the suite."""
+_MISNAMED = re.compile(r"criteria|default_test|evaluate_options")
+"""Words without which a file of another name is not looked at."""
 _EVALS = re.compile(r'"(evals?|skill_name)"')
 _EXPORT = re.compile(
     r"^[ \t]*(?:export[ \t]+(?:default\b|(?:const|let|var)[ \t]+(?:config|evalConfig)\b)|module\.exports\b)",
@@ -142,7 +144,7 @@ def _has_tests(head: str) -> bool:
 def _has_other_keys(head: str) -> bool:
     """Whether the file has keys at the top, and none that suites have, also misspelt."""
     keys = _top_keys(head)
-    return bool(keys) and not _nearly_has(keys, _SUITE_KEYS | _NEWER_KEYS)
+    return bool(keys) and not _nearly_has(keys, _SUITE_KEYS) and not keys & _NEWER_KEYS
 
 
 def _nearly_has(keys: set[str], wanted: Iterable[str]) -> bool:
@@ -152,16 +154,18 @@ def _nearly_has(keys: set[str], wanted: Iterable[str]) -> bool:
 
 
 def _is_misnamed(path: str, head: str) -> bool:
-    """Whether a YAML file has tests as only suites of AgentV 4 have them."""
-    if not YAML_NAME.search(path) or "criteria" not in head or not _TOP_KEY.search(head):
+    """Whether a YAML file has tests as only suites of AgentV have them."""
+    if not YAML_NAME.search(path) or not _MISNAMED.search(head) or not _TOP_KEY.search(head):
         return False
     top, keys = _top_keys(head), _keys(head)
+    if {"tests", "prompts"} <= top and top & {"default_test", "evaluate_options"}:
+        return True
     return not top.isdisjoint(TEST_KEYS) and {"id", "input", "criteria"} <= keys and not {"prompts", "providers"} & top
 
 
 def _misnamed() -> NotASuite:
     return NotASuite(
-        reason="has tests with criteria, but is called neither EVAL.yaml nor *.eval.yaml, so it is not run",
+        reason="has tests as suites of AgentV, but is called neither EVAL.yaml nor *.eval.yaml, so it is not run",
         remedy="rename it to *.eval.yaml, or leave it out with !PATH",
         near_miss=True,
     )

@@ -26,6 +26,7 @@ from skillgym_action.limits import MAX_AGENTV_SNIFFED_TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from skillgym_action.agentv.suite_files import SuiteFiles
     from skillgym_action.agentv.targets import Targets
@@ -132,7 +133,8 @@ def version_5_suite(raw: SuiteValue, files: SuiteFiles) -> Version5Suite:
         if member := top.get(key):
             raise member.error(f"{key} is not supported", remedy)
     hooks, warnings = extension_hooks(top.get("extensions"), files)
-    default = default_test(top.get("default_test"), files)
+    hidden: list[Path] = []
+    default = default_test(top.get("default_test"), files, hidden)
     environment = environment_of(top.get("environment") or (default and default.get("environment")), files)
     workspace = environment.settings or workspace_settings(top.get("workspace"), files)
     if workspace or hooks != type(hooks)():
@@ -147,21 +149,23 @@ def version_5_suite(raw: SuiteValue, files: SuiteFiles) -> Version5Suite:
     )
     written = top.get("tests", "eval_cases", "evalcases")
     tests = tests_of(written, files) if written else Tests()
-    for test in scenario_tests(top.get("scenarios"), files):
+    for test in scenario_tests(top.get("scenarios"), files, hidden):
         tests.add_test(test)
+    tests.hidden.extend(hidden)
     if written is None and not top.has("scenarios"):
         raise top.missing("tests", "tests: ./cases/, a folder with a case.yaml for each; or a list")
     catalog = catalog_of(files)
     named = named_providers(top, catalog, files)
     translated = translated_tests(tests, defaults)
     seconds = top.number("timeout_seconds")
+    given = {**text_mapping(top.get("env")), **(environment.variables or {})}
     return Version5Suite(
         top=_in_version_4(top, default),
         tests=translated,
         targets=catalog.targets(named, files),
         workspace=workspace,
         defaults=default.get("assert", "assertions") if default else None,
-        variables={**text_mapping(top.get("env")), **(environment.variables or {})},
+        variables={name: text for name, text in given.items() if text},  # a secret that is left empty hides none
         timeout=float(seconds) if seconds else None,
         warnings=(*warnings, *_warnings(top, default, files), *defaults.warnings),
     )

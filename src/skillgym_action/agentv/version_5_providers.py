@@ -12,6 +12,7 @@ from skillgym_action.agentv.version_5_templates import with_environment
 from skillgym_action.agentv.workspaces import hooks_of
 from skillgym_action.documents.user_files import kind_of
 from skillgym_action.limits import MAX_AGENTV_TARGETS
+from skillgym_action.model.errors import SuiteError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +151,7 @@ def _in_file(value: SuiteValue, files: SuiteFiles) -> SuiteValue:
 
 def _named(item: SuiteValue, catalog: Catalog, files: SuiteFiles) -> Iterator[NamedTarget]:
     if isinstance(item.value, str):
-        name = str(with_environment(item.as_text(), files.secrets, files.budget))
+        name = str(with_environment(item.as_text(), files.environment, files.budget))
         if name not in catalog.defined and ":" in name:
             catalog.defined[name] = replace(item, value={"id": name})
         yield NamedTarget(name=name, value=item, use_target=_backend(name) if name not in catalog.defined else None)
@@ -209,6 +210,8 @@ def _refuse_runtime(runtime: SuiteValue | None) -> None:
     if mode not in {None, "host"}:
         remedy = "leave it out: every session has a home of its own; for another image, run the job in a container"
         raise runtime.error(f"the runtime {mode} is not supported", remedy)
+    if unread := next(runtime.unknown_keys({"mode"}), None):
+        raise SuiteError.of(replace(unread, message=f"{unread.message} of a runtime on the host"))
 
 
 def _backend(name: str) -> str:

@@ -57,6 +57,10 @@ class WrittenPrompt:
     content: object
     value: SuiteValue
 
+    def id_of(self, case_id: str) -> str:
+        """The id of a case with this prompt, where there are several."""
+        return f"{case_id}:{_UNFIT.sub('-', self.label)}"
+
 
 def prompts_of(value: SuiteValue | None, files: SuiteFiles) -> tuple[WrittenPrompt, ...]:
     """The prompts of a suite. Raises SuiteError."""
@@ -66,9 +70,9 @@ def prompts_of(value: SuiteValue | None, files: SuiteFiles) -> tuple[WrittenProm
     if len(items) > MAX_AGENTV_PROMPTS:
         raise value.error(f"more than {MAX_AGENTV_PROMPTS} prompts", "split the suite")
     prompts = [_prompt(item, number, files) for number, item in enumerate(items, start=1)]
-    labels = [prompt.label for prompt in prompts]
+    ids = [prompt.id_of("") for prompt in prompts]
     for prompt in prompts:
-        if labels.count(prompt.label) > 1:
+        if ids.count(prompt.id_of("")) > 1:
             raise prompt.value.error(f"two prompts are called {prompt.label!r}", "give each a label of its own")
     return tuple(prompts)
 
@@ -84,10 +88,10 @@ def _prompt(item: SuiteValue, number: int, files: SuiteFiles) -> WrittenPrompt:
     elif isinstance(item.value, dict):
         return WrittenPrompt(label=label, content=[item.value], value=item)
     if isinstance(content.value, str) and content.value.startswith("file://"):
-        return WrittenPrompt(label=_UNFIT.sub("-", label), content=_in_file(content, files), value=item)
+        return WrittenPrompt(label=label, content=_in_file(content, files), value=item)
     if not isinstance(content.value, str | list) or not content.value:
         raise content.error("must be a text, a list of messages, or file://PATH", 'prompts: ["{{ input }}"]')
-    return WrittenPrompt(label=_UNFIT.sub("-", label), content=content.value, value=item)
+    return WrittenPrompt(label=label, content=content.value, value=item)
 
 
 def _in_file(value: SuiteValue, files: SuiteFiles) -> object:
@@ -143,8 +147,8 @@ class TestDefaults:
         return dict(given.mapping()) if given else {}
 
 
-def default_test(value: SuiteValue | None, files: SuiteFiles) -> SuiteValue | None:
-    """``default_test``, or the content of the file it names. Raises SuiteError."""
+def default_test(value: SuiteValue | None, files: SuiteFiles, hidden: list[Path]) -> SuiteValue | None:
+    """``default_test``, or the content of the file it names, which is added to ``hidden``. Raises SuiteError."""
     if value is None:
         return None
     if isinstance(value.value, str):
@@ -154,6 +158,7 @@ def default_test(value: SuiteValue | None, files: SuiteFiles) -> SuiteValue | No
         found = files.found(name.removeprefix("file://"))
         if found is None:
             raise value.error(f"there is no {name.removeprefix('file://')}")
+        hidden.append(found)
         value = files.interpolated(files.read(found))
         value = value.get("default_test") or value if isinstance(value.value, dict) else value
     value.mapping()
@@ -207,10 +212,10 @@ def _for_each_prompt(test: WrittenTest, case_id: str, defaults: TestDefaults) ->
         return
     chosen = _chosen(value.get("prompts"), defaults.prompts)
     for prompt in chosen:
-        own = f"{case_id}:{prompt.label}" if len(defaults.prompts) > 1 else case_id
+        own = prompt.id_of(case_id) if len(defaults.prompts) > 1 else case_id
         one = _translated(test, own, prompt, defaults)
         if len(defaults.prompts) > 1 and value.has("depends_on"):
-            others = [f"{other}:{prompt.label}" for other in value.texts("depends_on")]
+            others = [prompt.id_of(other) for other in value.texts("depends_on")]
             one = replace(one, value=replace(one.value, value={**one.value.mapping(), "depends_on": others}))
         yield one
 
@@ -330,25 +335,27 @@ def _workspace(value: SuiteValue, folder: Path | None, defaults: TestDefaults) -
 # --- scenarios --------------------------------------------------------------------------------------
 
 
-def scenario_tests(value: SuiteValue | None, files: SuiteFiles) -> list[WrittenTest]:
-    """The tests of ``scenarios``: each test of a scenario with each row of its ``config``. Raises SuiteError."""
-    tests: list[WrittenTest] = []
+def scenario_tests(value: SuiteValue | None, files: SuiteFiles, hidden: list[Path]) -> Iterator[WrittenTest]:
+    """The tests of ``scenarios``: each test of a scenario with each row of its ``config``. Raises SuiteError.
+
+    The files that they are in are added to ``hidden``.
+    """
     for item in value.items() if value else ():
-        for scenario in _in_scenario_file(item, files) if isinstance(item.value, str) else (item,):
+        for scenario in _in_scenario_file(item, files, hidden) if isinstance(item.value, str) else (item,):
             scenario.mapping()
             for problem in scenario.unknown_keys({"description", "config", "tests", "id"}):
                 raise SuiteError.of(problem)
             rows = scenario.member("config").items() if scenario.has("config") else ()
             for number, row in enumerate(rows, start=1):
-                tests.extend(_of_row(row, number, scenario))
-    return tests
+                yield from _of_row(row, number, scenario)
 
 
-def _in_scenario_file(item: SuiteValue, files: SuiteFiles) -> Iterator[SuiteValue]:
+def _in_scenario_file(item: SuiteValue, files: SuiteFiles, hidden: list[Path]) -> Iterator[SuiteValue]:
     pattern = item.as_text().removeprefix("file://")
     found = files_matching(files.folder, pattern)
     if not found:
         raise item.error(f"no file matches {pattern}", "scenarios are mappings, or file://PATH")
+    hidden.extend(found)
     for file in found:
         content = files.interpolated(files.read(file))
         listed = content.member("scenarios") if isinstance(content.value, dict) else content

@@ -76,6 +76,17 @@ def test_a_suite_of_neither_version_follows_the_file_of_its_providers(tmp_path):
     assert only_case(read(tmp_path, older, path=SUITE, A="1 2")).prompt == "{{ env.A }}"
 
 
+@pytest.mark.parametrize(
+    ("head", "near_miss"),
+    [
+        pytest.param("prompts: [a]\ntests: []\ndefault_test: {}\n", True, id="keys of AgentV"),
+        pytest.param("prompts: [a]\ntests: []\ndefaultTest: {}\n", False, id="keys of promptfoo"),
+    ],
+)
+def test_a_suite_under_another_name_is_a_near_miss(head, near_miss):
+    assert (agentv.rejection("evals/refunds.yaml", head) is not None) is near_miss
+
+
 # --- prompts ----------------------------------------------------------------------------------------
 
 
@@ -101,16 +112,16 @@ def test_prompts_are_filled_with_variables(tmp_path, prompts, variables, prompt)
 
 
 def test_each_test_is_run_with_each_prompt(tmp_path):
-    prompts = [{"label": "long", "prompt": "Explain {{ a }}"}, {"label": "short", "prompt": "{{ a }}?"}]
+    prompts = [{"label": "long", "prompt": "Explain {{ a }}"}, {"label": "a b", "prompt": "{{ a }}?"}]
     tests = [
         {"id": "x", "vars": {"a": "x"}, "assert": ["ok"]},
-        {"id": "y", "vars": {"a": "y"}, "assert": ["ok"], "depends_on": ["x"], "prompts": ["short"]},
+        {"id": "y", "vars": {"a": "y"}, "assert": ["ok"], "depends_on": ["x"], "prompts": ["a b"]},
     ]
     suite = suite_of(tmp_path, *tests, prompts=prompts)
     assert [(case.id, case.prompt, case.depends_on) for case in suite.cases] == [
         ("x:long", "Explain x", ()),
-        ("x:short", "x?", ()),
-        ("y:short", "y?", ("x:short",)),
+        ("x:a-b", "x?", ()),
+        ("y:a-b", "y?", ("x:a-b",)),
     ]
 
 
@@ -167,6 +178,22 @@ def test_scenarios_are_each_row_with_each_test(tmp_path):
         ("fr:greets", "hi in French"),
     ]
     assert suite.cases[2].assertions[0].grader.text == "salut"
+
+
+def test_many_scenarios_are_refused_before_they_need_memory(tmp_path):
+    rows, tests = [{"id": f"r{number}"} for number in range(400)], [{"assert": ["x"]}] * 400
+    with pytest.raises(SuiteError, match="the suite has more than 20,000 tests"):
+        suite_of(tmp_path, tests=None, scenarios=[{"config": rows, "tests": tests}])
+
+
+def test_files_with_expectations_are_hidden_from_agents(tmp_path):
+    files = {
+        "evals/d.yaml": {"assert": ["secret"], "vars": {"input": "x"}},
+        "evals/s.yaml": [{"config": [{}], "tests": [{"id": "t"}]}],
+    }
+    keys = {"default_test": "file://d.yaml", "scenarios": ["file://s.yaml"]}
+    suite = suite_of(tmp_path, {"id": "a", "assert": ["x"]}, files=files, **keys)
+    assert set(suite.hidden) == {"evals/d.yaml", "evals/s.yaml"}
 
 
 def test_tests_of_other_files(tmp_path):
@@ -494,6 +521,12 @@ def test_a_misspelt_key_of_a_test(tmp_path):
         "tests[0].treshold: unknown key 'treshold'; did you mean 'threshold'?"
         in warnings(suite_of(tmp_path, {**TEST, "treshold": 1}))[0]
     )
+
+
+def test_a_variable_that_is_left_empty_does_not_hide_the_agent_s_own(tmp_path):
+    env = {"API_KEY": "{{ env.API_KEY }}", "MODE": "{{ env.MODE }}"}
+    suite = suite_of(tmp_path, TEST, env=env, variables={"API_KEY": "k", "MODE": "fast"})
+    assert suite.runners[0].agent.env == {"MODE": "fast"}
 
 
 def test_secrets_are_left_empty(tmp_path):
