@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from skillgym_action.checkout_suites import compared_with_checkout, suites_from_folder, suites_of_checkout
 from skillgym_action.clock import iso_timestamp
-from skillgym_action.model.errors import ConfigError, Problem, UsageError
+from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
-from skillgym_action.model.quarantine import QuarantineFile
-from skillgym_action.model.run_report import LimitSettings, SuitesFrom
-from skillgym_action.reporters.wording import CHECK_OUT_BASE, duration
+from skillgym_action.model.run_report import LimitSettings
+from skillgym_action.reporters.wording import duration
 from skillgym_action.repository.reference_solutions import solutions_folder
 from skillgym_action.repository.suite_digests import suite_digest, template_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
@@ -33,9 +33,9 @@ from skillgym_action.stages.baseline import (
 )
 from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
-from skillgym_action.stages.load import HeadCheckout, load, load_digests
+from skillgym_action.stages.load import HeadCheckout, load
 from skillgym_action.stages.plan import plan
-from skillgym_action.stages.quarantine import quarantined, quarantined_again
+from skillgym_action.stages.quarantine import quarantined
 from skillgym_action.storage.journal import Journal, JournalHead, digest
 from skillgym_action.text.escaping import terminal_line
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.run_report import RunReport
-    from skillgym_action.model.suite import BenchmarkSuite, Discovery, FoundSuite
+    from skillgym_action.model.suite import BenchmarkSuite, Discovery
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.stages.baseline import StoredBaseline
@@ -206,10 +206,10 @@ def run(
     check_plan(plan, base, options)
     cut_off = _cut_off(services, plan)
     services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
-    of_checkout = _suites_of_checkout(services, options) if services.suite_source.is_separate else ()
+    of_checkout = suites_of_checkout(services, options) if services.suite_source.is_separate else ()
     services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
     suites_from = (
-        _suites_from(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
+        suites_from_folder(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
     )
     _hide_untrusted_configuration(services)
     journal = _journal(services, plan, options, began, command)
@@ -307,40 +307,6 @@ def _hidden(suites: Iterable[BenchmarkSuite]) -> Iterator[str]:
         yield from (suite.path, solutions_folder(suite.path), *suite.hidden)
 
 
-def _suites_of_checkout(services: Services, options: Options) -> tuple[BenchmarkSuite, ...]:
-    """The suites in the checkout, if those of another folder are run: found and hashed, never executed."""
-    wanted = options.discover
-    without = (
-        services.suite_source.root if services.suite_source.root.is_relative_to(services.repository.root) else None
-    )
-    selecting = [path for path in wanted.paths if not path.startswith("!")]
-    excluding = tuple(path for path in wanted.paths if path.startswith("!"))
-    found: dict[str, FoundSuite] = {}
-    for paths in [(path, *excluding) for path in selecting] or [excluding]:
-        with suppress(UsageError):  # the checkout has no such path: the suite was removed there
-            suites_at_path = discover(services.repository, services.cwd, replace(wanted, paths=paths, without=without))
-            found |= {suite.path: suite for suite in suites_at_path.suites}
-    inside = (suite for suite in found.values() if not suite.path.startswith("/"))
-    suites = load_digests(inside, services.hosts, options.load, services.repository.checkout)
-    return tuple(replace(suite, digest=suite_digest(suite, services.repository)) for suite in suites)
-
-
-def _suites_from(
-    services: Services, suites: Sequence[BenchmarkSuite], of_checkout: Sequence[BenchmarkSuite], options: Options
-) -> SuitesFrom:
-    """Where ``suites`` were read from, and how the suites of the checkout differ from them."""
-    base = {suite.path: suite.digest for suite in suites if not suite.path.startswith("/")}
-    head = {suite.path: suite.digest for suite in of_checkout}
-    return SuitesFrom(
-        folder=services.suite_source.named,
-        commit=services.suite_source.commit,
-        added=tuple(sorted(head.keys() - base.keys())),
-        changed=tuple(sorted(path for path in head.keys() & base.keys() if head[path] != base[path])),
-        removed=tuple(sorted(base.keys() - head.keys())),
-        configuration_differs=options.report.configuration_differs,
-    )
-
-
 def report(
     services: Services,
     runs: StoredReports,
@@ -358,7 +324,7 @@ def report(
     base, store = read_baseline(services, options), read_store(services, options.report, options.store)
     for _, stored in runs:
         refuse_itself(base, options, stored.id, stored.started_at)
-    report = report_stored_run(services, _compared_with_checkout(services, runs, options))
+    report = report_stored_run(services, compared_with_checkout(services, runs, options))
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
     compared = _compared(services, report, options, (base, store))
     return _decided_and_published(services, compared, with_first_run(options, store), show)
@@ -424,33 +390,6 @@ def _artifacts(services: Services, options: Options, roots: Sequence[ArtifactRoo
         redact=directory.redactor.text,
         baseline=ArtifactRoot(run_directory_of(base)) if base else None,
     )
-
-
-def _compared_with_checkout(services: Services, runs: StoredReports, options: Options) -> RunReport:
-    """The merged runs, in which suites that differ from those of the checkout are marked, if the options say so.
-
-    Each run is compared before they are merged: two shards may have different versions of a suite.
-    """
-    from skillgym_action.storage.changed_suites import completed, marked
-    from skillgym_action.storage.merge import merged
-
-    name, wanted = services.directory.path.name, options.report.suites
-    if wanted is None or (not services.repository.has_git and wanted.without_checkout == "nothing"):
-        return merged(runs, name)
-    if not services.repository.has_git:
-        if wanted.without_checkout == "changed":
-            report = merged([(file, marked(run, None)) for file, run in runs], name)
-            return quarantined_again(report, QuarantineFile(), today=services.clock.now().date())
-        report = merged(runs, name)
-        problem = Problem(message="the suites were compared with nothing", remedy=CHECK_OUT_BASE)
-        return replace(report, warnings=(*report.warnings, problem))
-    found = discover(services.repository, services.cwd, options.discover).suites
-    tracked = services.repository.committed_files()
-    suites = load_digests((suite for suite in found if suite.path in tracked), services.hosts, options.load)
-    base = {suite.path: suite_digest(suite, services.repository) for suite in suites}
-    report = merged([(file, marked(run, base)) for file, run in runs], name)
-    report = quarantined_again(report, options.plan.quarantine, today=services.clock.now().date())
-    return completed(report, base if wanted.all_expected else ())
 
 
 def _journal(services: Services, plan: Plan, options: Options, began: datetime, command: str) -> Journal:

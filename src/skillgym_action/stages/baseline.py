@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
 from skillgym_action.baselines import StoreError
-from skillgym_action.baselines.input_digests import InputDigests
+from skillgym_action.baselines.execution_digests import ExecutionDigests
 from skillgym_action.baselines.permission import base_branch, refusal, run_group
 from skillgym_action.baselines.pooling import Wanted, pooled, provisional, wanted_of
 from skillgym_action.baselines.reading import BaseHistory, BasePoint, read_history
@@ -147,7 +147,7 @@ def wanted_of_plan(services: Services, plan: Plan, templates: Mapping[str, str |
     """
     if services.store is None:
         return {}
-    digests = InputDigests(services.suites)
+    digests = ExecutionDigests(services.suites)
     found = {}
     for execution in plan.executions:
         inputs, agent = digests.of(execution), execution.agent

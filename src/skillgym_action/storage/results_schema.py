@@ -6,14 +6,12 @@ texts have bounds that no run reaches, and no path leads upwards.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS
 from skillgym_action.model.case_inputs import CaseInputs
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
@@ -21,11 +19,19 @@ from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import LimitSettings, RunReport, StoppedForFutility, SuitesFrom, Verdict
 from skillgym_action.model.samples import is_flaky
-from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
 from skillgym_action.model.verdicts import GREEN, FailureClass, Status
+from skillgym_action.storage.computed_values import (
+    case_location,
+    count_of,
+    end_of_output,
+    error_of,
+    in_repository,
+    part_of_location,
+    rounded,
+)
 from skillgym_action.storage.field_types import (
     COMMIT,
     DIGEST,
@@ -57,63 +63,6 @@ from skillgym_action.storage.rates_schema import (
 )
 from skillgym_action.storage.trigger_schema import TriggerEntry, TriggerRatesEntry, trigger_rates_of
 from skillgym_action.storage.uplift_schema import UpliftEntry
-from skillgym_action.text.escaping import tail
-
-# --- values that are computed when a file is written ------------------------------------------------
-
-
-def in_repository(location: Location) -> Location | None:
-    """Return the location as a file has it; None for one outside of the repository, which suites may report."""
-    return _counting_from_one(location) if _is_inside(location.path) else None
-
-
-def _is_inside(path: str) -> bool:
-    return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
-
-
-def _counting_from_one(location: Location) -> Location:
-    """Lines and columns that do not count from 1 are dropped; agents and suites may report any number."""
-    line, column = location.line, location.column
-    if (line is None or line > 0) and (column is None or column > 0):
-        return location
-    line, column = (number if number and number > 0 else None for number in (line, column))
-    return Location(path=location.path, line=line, column=column)
-
-
-def _case_location(result: Result) -> Location:
-    """The suite's own path counts, wherever it is."""
-    location, suite = result.location, result.suite.path
-    if location and location.path == suite:
-        return _counting_from_one(location)
-    return (location and in_repository(location)) or Location(path=suite)
-
-
-def _rounded(score: float) -> float | None:
-    return round(score, SCORE_DIGITS) if math.isfinite(score) else None
-
-
-def _error(result: Result) -> Failure | None:
-    """The failure; a reason without one is written as an error that is named like the status."""
-    judgement = result.judgement
-    if judgement.failure or not judgement.reason:
-        return judgement.failure
-    return Failure(name=str(judgement.status), message=judgement.reason)
-
-
-def _end_of_output(output: str) -> str:
-    return tail(output, MAX_FINAL_OUTPUT_CHARACTERS)
-
-
-def _part_of_location(name: str) -> FieldSource:
-    def part(problem: Problem) -> object:
-        return getattr(problem.location and in_repository(problem.location), name, None)
-
-    return FieldSource(read=False, compute=part)
-
-
-def _count(status: Status) -> FieldSource:
-    return FieldSource(compute=lambda totals: totals.counts[status])
-
 
 # --- the file ---------------------------------------------------------------------------------------
 
@@ -261,12 +210,12 @@ class TotalsEntry(MappedModel):
 
     executions: Count
     judged: Count
-    passed: Annotated[Count, _count(Status.PASSED)]
-    failed: Annotated[Count, _count(Status.FAILED)]
-    expected_failed: Annotated[Count, _count(Status.EXPECTED_FAILED)]
-    unexpected_passed: Annotated[Count, _count(Status.UNEXPECTED_PASSED)]
-    errored: Annotated[Count, _count(Status.ERRORED)]
-    skipped: Annotated[Count, _count(Status.SKIPPED)]
+    passed: Annotated[Count, count_of(Status.PASSED)]
+    failed: Annotated[Count, count_of(Status.FAILED)]
+    expected_failed: Annotated[Count, count_of(Status.EXPECTED_FAILED)]
+    unexpected_passed: Annotated[Count, count_of(Status.UNEXPECTED_PASSED)]
+    errored: Annotated[Count, count_of(Status.ERRORED)]
+    skipped: Annotated[Count, count_of(Status.SKIPPED)]
     pass_rate: Rate | None
     rate: Annotated[RateEntry | None, FieldSource(compute=rate_of, read=False)] = None
     flaky: Count = 0
@@ -332,7 +281,7 @@ class OutcomeEntry(MappedModel):
     assertion: Text
     type: Id
     passed: bool | None
-    score: Annotated[float | None, FieldSource(convert=_rounded)] = None
+    score: Annotated[float | None, FieldSource(convert=rounded)] = None
     weight: Annotated[float, Field(ge=0)] = 1.0
     explanation: Text
     evidence: Text | None = None
@@ -375,7 +324,7 @@ class AttemptEntry(MappedModel):
     duration_ms: Count
     artifact_dir: Annotated[ArtifactDir, FieldSource(attribute="directory")]
     held: Several[bool | None] = ()
-    score: Annotated[float | None, FieldSource(convert=_rounded)] = None
+    score: Annotated[float | None, FieldSource(convert=rounded)] = None
 
 
 class FindingEntry(MappedModel):
@@ -419,15 +368,15 @@ class ResultEntry(MappedModel):
     arm: Id | None = None
     runner_id: Annotated[Id | None, FieldSource(attribute="runner", convert=attrgetter("id"), read=False)]
     tags: Several[Id]
-    location: Annotated[LocationEntry, FieldSource(compute=_case_location)]
+    location: Annotated[LocationEntry, FieldSource(compute=case_location)]
     status: Annotated[State, FieldSource(attribute="judgement.status")]
     passed: Annotated[bool, FieldSource(attribute="judgement.status", convert=GREEN.__contains__, read=False)]
     expected_fail: bool = False
-    score: Annotated[float | None, FieldSource(attribute="judgement.score", convert=_rounded)] = None
+    score: Annotated[float | None, FieldSource(attribute="judgement.score", convert=rounded)] = None
     threshold: Annotated[Rate | None, FieldSource(attribute="judgement.threshold")] = None
     failure_origin: Annotated[Id | None, FieldSource(attribute="judgement.origin")] = None
     failure_class: Annotated[FailureClassEntry | None, FieldSource(attribute="judgement.failure_class")] = None
-    error: Annotated[ErrorEntry | None, FieldSource(read=False, compute=_error)] = None
+    error: Annotated[ErrorEntry | None, FieldSource(read=False, compute=error_of)] = None
     outcomes: Annotated[Several[OutcomeEntry], FieldSource(attribute="judgement.outcomes")]
     duration_ms: Count
     usage: UsageEntry
@@ -447,10 +396,10 @@ class ResultEntry(MappedModel):
     inputs: InputsEntry | None = None
     artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
     prompt: Text | None = None
-    final_output: Annotated[Text | None, FieldSource(convert=_end_of_output)] = None
+    final_output: Annotated[Text | None, FieldSource(convert=end_of_output)] = None
 
     def attributes(self) -> dict[str, object]:
-        """Return failure and reason; see ``_error``."""
+        """Return failure and reason; see ``error_of``."""
         if not self.error:
             return {}
         if self.error.name == self.status:
@@ -490,9 +439,9 @@ class WarningEntry(MappedModel):
 
     noun: ClassVar = Problem
 
-    path: Annotated[Path | None, _part_of_location("path")] = None
-    line: Annotated[LineOrColumn | None, _part_of_location("line")] = None
-    column: Annotated[LineOrColumn | None, _part_of_location("column")] = None
+    path: Annotated[Path | None, part_of_location("path")] = None
+    line: Annotated[LineOrColumn | None, part_of_location("line")] = None
+    column: Annotated[LineOrColumn | None, part_of_location("column")] = None
     message: Annotated[Text, FieldSource(compute=lambda problem: str(replace(problem, location=None)))]
 
     def attributes(self) -> dict[str, object]:

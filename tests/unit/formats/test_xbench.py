@@ -553,7 +553,7 @@ def test_a_bootstrap_is_a_shell_line_or_a_command(written, bootstrap):
 def test_the_schema_allows_extensions_and_names_every_key():
     schema = xbench.suite_schema()
     assert set(schema["properties"]) == {
-        "name", "description", "model", "defaults", "cases", "tags", "workspace", "runners",
+        "name", "description", "model", "defaults", "cases", "tags", "workspace", "runners", "arms",
     }  # fmt: skip
     assert schema["patternProperties"] == {r"^(x-.*|\$schema)$": {}}
     assert schema["additionalProperties"] is False

@@ -6,7 +6,7 @@ import pytest
 
 from scratch import case, config, repository, runner, suite, world_in, written
 from skillgym_action import pipeline
-from skillgym_action.baselines.input_digests import InputDigests
+from skillgym_action.baselines.execution_digests import ExecutionDigests
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import validated_settings
@@ -21,7 +21,7 @@ def digests(root):
     options = resolve.options(settings, config_, context, runners=1)
     with world_in(root) as services:
         plan = pipeline.plan_run(services, configured_runners(settings, config_, context), options)
-        found = InputDigests(services.suites)
+        found = ExecutionDigests(services.suites)
         return next(found.of(execution) for execution in plan.executions if execution.case.id == "one")
 
 

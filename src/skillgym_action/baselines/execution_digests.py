@@ -26,7 +26,7 @@ _DEEPEST = 20  # of values in each other; deeper ones are alike
 _UNREADABLE = "unreadable"
 
 
-class InputDigests:
+class ExecutionDigests:
     """Makes the digests of the executions of a plan. Those of input files are made once for all cases that share them.
 
     ``repository``: the one that suites are read from.
