@@ -139,6 +139,7 @@ def test_a_copy_of_a_run_that_would_count_twice_is_refused(project):
     file.with_name("20200101T000000Z-000000000000.jsonl").write_bytes(file.read_bytes())
     code, _, shown = project.propose()
     assert (code, "the same run is in" in shown) == (3, True)
+    assert project.push()[0] == 3, "a run that writes is not taken for the first one"
 
 
 def test_a_store_that_the_commit_brings_along_is_refused(project):
