@@ -187,7 +187,7 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
         return replace(report, comparison=compare(base, report))
     history_ = stored.history
     others = (
-        f" It has {counted(history_.others, 'run')} of other branches or commits."
+        f" (it has {counted(history_.others, 'run')} of other branches or commits)"
         if history_ and history_.others
         else ""
     )
@@ -196,9 +196,7 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
         if stored.writes
         else "let this workflow run on the base branch once, which stores results"
     )
-    problem = Problem(
-        message=f"{stored.title} has no results of the base: nothing was compared.{others}", remedy=remedy
-    )
+    problem = Problem(message=f"{stored.title} has no results of the base: nothing was compared{others}", remedy=remedy)
     return replace(report, warnings=(*report.warnings, problem))
 
 
