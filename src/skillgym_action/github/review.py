@@ -202,7 +202,7 @@ def review_text(results: list[Result]) -> str:
     shown = results[:_RUNNERS]
     share = MAX_REVIEW_CHARACTERS // len(shown)
     title = markdown_inline(case_name(results[0]).removeprefix(results[0].case_id))
-    lines = [f"**{markdown_code_span(clipped(results[0].case_id, _NAME))}** {title} is not green", ""]
+    lines = [f"**{markdown_code_span(clipped(results[0].case_id, _NAME))}**{title} is not green", ""]
     for result in shown:
         lines += _why(result, share)
     if len(results) > _RUNNERS:
