@@ -201,8 +201,9 @@ def review_text(results: list[Result]) -> str:
     """Markdown: the case, and for each runner that is not green why: all assertions that do not hold, then evidence."""
     shown = results[:_RUNNERS]
     share = MAX_REVIEW_CHARACTERS // len(shown)
+    name = f"**{markdown_code_span(clipped(results[0].case_id, _NAME))}**"
     title = markdown_inline(case_name(results[0]).removeprefix(results[0].case_id))
-    lines = [f"**{markdown_code_span(clipped(results[0].case_id, _NAME))}**{title} is not green", ""]
+    lines = [" ".join(filter(None, (name, title, "is not green"))), ""]
     for result in shown:
         lines += _why(result, share)
     if len(results) > _RUNNERS:

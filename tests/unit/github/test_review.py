@@ -220,6 +220,13 @@ def test_all_assertions_that_do_not_hold_are_listed_with_evidence():
     )
 
 
+def test_a_case_is_named_with_its_title():
+    (result,) = run_report("7 failed").results
+    assert review_text([replace(result, title="Merges two files")]).startswith(
+        "**`7`** (Merges two files) is not green"
+    )
+
+
 def test_more_assertions_than_fit_are_counted_and_the_comment_stays_short():
     many = [outcome(f"file:{number:03} exists", "no such file " * 20, "e" * 900) for number in range(300)]
     results = [
