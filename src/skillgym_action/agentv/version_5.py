@@ -1,4 +1,4 @@
-"""Suites of AgentV 5, told apart by their keys, and translated into what suites of AgentV 4 define."""
+"""Suites of AgentV 5, recognised by their keys, and translated into what suites of AgentV 4 define."""
 
 from __future__ import annotations
 
