@@ -369,12 +369,12 @@ def _conversation_grader(
     """One grader with the assertions of all turns, and of the whole conversation. Raises SuiteError."""
     turns: list[tuple[Assertion, ...]] = []
     for number, turn in enumerate(turns_of(value), start=1):
-        told = ({"role": "user", "content": text} for text in asked.conversation.turns[:number])
+        earlier = ({"role": "user", "content": text} for text in asked.conversation.turns[:number])
         expected = turn.get("expected_output")
         seen = replace(
             task,
             case_id=f"{task.case_id}/turn-{number}",
-            input=(*task.input, *told),
+            input=(*task.input, *earlier),
             expected_output=tuple(expected_messages(expected.value)) if expected else (),
         )
         own = turn.get("assertions")

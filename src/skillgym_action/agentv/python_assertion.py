@@ -40,9 +40,9 @@ def answer(result: object) -> object:
 def main() -> None:
     """Print the answer."""
     payload = json.load(sys.stdin)
-    told = json.loads(payload["config"]["evaluated"])
-    context = {**payload, "vars": told["vars"], "config": told["config"]}
-    function = from_file(told["file"], told["function"]) if told["file"] else from_code(told["code"])
+    wanted = json.loads(payload["config"]["evaluated"])
+    context = {**payload, "vars": wanted["vars"], "config": wanted["config"]}
+    function = from_file(wanted["file"], wanted["function"]) if wanted["file"] else from_code(wanted["code"])
     sys.stdout.write(json.dumps(answer(function(payload.get("output") or "", context))))
 
 

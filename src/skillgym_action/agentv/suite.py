@@ -95,8 +95,8 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     stand_ins = bool(runners) and all(runner.agent.type in STAND_INS for runner in runners)
     of_workspace = shared.workspace_settings.warnings if shared.workspace_settings else ()
     own = newer.warnings if newer else ()
-    told = (*own, *_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings, *files.state.warnings)
-    warnings = each_once(told, MAX_AGENTV_WARNINGS)
+    every = (*own, *_warnings(read.top, files), *of_workspace, *found.warnings, *loaded.warnings, *files.state.warnings)
+    warnings = each_once(every, MAX_AGENTV_WARNINGS)
     if shared.workspace_settings is None and stand_ins:
         warnings.extend(_hooks_without_workspace(read.top, runners))
         runners = tuple(replace(runner, hooks=type(runner.hooks)()) for runner in runners)

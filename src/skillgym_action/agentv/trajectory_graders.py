@@ -134,7 +134,8 @@ class SkillUse:
         count = self._count(report) if report else 0
         passed = count >= self.least and (self.most is None or count <= self.most)
         wanted = f"at least {self.least:g}" if self.most is None else f"from {self.least:g} to {self.most:g}"
-        check = CheckResult(f"skill {self.pattern!r} was used {count} times, {wanted} are wanted", passed)
+        times = "once" if count == 1 else f"{count} times"
+        check = CheckResult(f"skill {self.pattern!r} was used {times}, expected: {wanted}", passed)
         used = sorted({one.skill for one in report.detected_skills}) if report else []
         return all_or_nothing(check, evidence=None if passed else f"skills used: {', '.join(used) or 'none'}")
 
@@ -240,7 +241,7 @@ def _counted(pattern: StepPattern, least: float, most: float | None) -> Callable
     def rule(steps: tuple[Step, ...]) -> CheckResult:
         count = sum(map(pattern.fits, steps))
         passed = count >= least and (most is None or count <= most)
-        return CheckResult(f"{count} steps are {pattern}, {wanted} are wanted", passed)
+        return CheckResult(f"{count} steps are {pattern}, expected: {wanted}", passed)
 
     return rule
 

@@ -1,4 +1,4 @@
-"""Suites of AgentV 5, told apart by their keys, and translated into what suites of AgentV 4 define."""
+"""Suites of AgentV 5, recognised by their keys, and translated into what suites of AgentV 4 define."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _warnings(top: SuiteValue, default: SuiteValue | None, files: SuiteFiles) ->
         if member := top.get(key):
             yield member.problem(message, remedy)
     if (defaults := top.get("defaults")) and isinstance(defaults.value, dict) and (grader := defaults.get("grader")):
-        yield grader.problem("who judges is not the suite's to say", "configure run.judge")
+        yield grader.problem("grader is ignored: a suite does not choose the judge", "configure run.judge")
 
 
 def _about_options(options: SuiteValue) -> Iterator[Problem]:

@@ -146,11 +146,11 @@ def _evaluated(entry: SuiteValue, at: EntryContext, type_: str) -> SuiteValue:
         type_, ["python3", str(PROGRAMS / "python_assertion.py")]
     )
     config = dict(entry.member("config").mapping()) if entry.has("config") else {}
-    told = {"code": code, "file": file, "function": function, "vars": config.pop("vars", {}), "config": config}
+    evaluated = {"code": code, "file": file, "function": function, "vars": config.pop("vars", {}), "config": config}
     members = {key: item for key, item in entry.mapping().items() if key not in {"value", "config"}}
     # as one text, since graders get the keys of their configuration in snake_case
     return replace(
         entry,
-        value={**members, "type": "code-grader", "command": program, "config": {"evaluated": stringified(told)}},
+        value={**members, "type": "code-grader", "command": program, "config": {"evaluated": stringified(evaluated)}},
         moved={**entry.moved, (*entry.key_path, "command"): (*entry.key_path, "value")},
     )

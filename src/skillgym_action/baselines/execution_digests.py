@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.suite import BenchmarkCase, InputFile, WorkspaceSpec
+    from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, InputFile, WorkspaceSpec
     from skillgym_action.repository.repository import Repository
 
 PROGRAMS = frozenset({"python", "typescript"})  # formats whose checks are in the suite's file alone
+PROGRAM_SUFFIXES = frozenset({".ts", ".mts", ".cts"})  # of suites of AgentV, which may have functions as graders
 DIGITS = 16
 _DEEPEST = 20  # of values in each other; deeper ones are alike
 _UNREADABLE = "unreadable"
@@ -46,7 +47,7 @@ class ExecutionDigests:
             prompt=self._digest(case.prompt, turns),
             assertions=self._digest(case.assertions, case.threshold, case.averaged, case.trigger, case.expected_fail),
             workspace=self._digest(self._workspace(case.workspace or suite.workspace), *self._of_case(case)),
-            program=(suite.digest or _UNREADABLE)[:DIGITS] if suite.format in PROGRAMS and suite.digest else None,
+            program=suite.digest[:DIGITS] if _is_program(suite) and suite.digest else None,
         )
 
     def _of_case(self, case: BenchmarkCase) -> Iterator[object]:
@@ -100,6 +101,11 @@ class ExecutionDigests:
             yield f"pattern {pattern!r} {getattr(value, 'flags', 0)}"
         else:
             yield f"object {getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
+
+
+def _is_program(suite: BenchmarkSuite) -> bool:
+    """Whether functions of the suite's file judge, whose code is in no other digest."""
+    return suite.format in PROGRAMS or suite.file.suffix in PROGRAM_SUFFIXES
 
 
 def _parts(value: object) -> list[object] | None:

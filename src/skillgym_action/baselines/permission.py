@@ -15,7 +15,7 @@ def refusal(event: GitHubEvent | None, commit: str | None, *, asked: bool) -> st
     """Why a run does not write to the store; None: it does.
 
     On GitHub the event decides: the default branch and protected branches write, with the commit that the event is
-    about. Elsewhere only a run that was told to does (``asked``).
+    about. Elsewhere only a run that was asked to does (``asked``).
     """
     if event is None:
         return None if asked else "not in a job on GitHub: --store-write stores results elsewhere"

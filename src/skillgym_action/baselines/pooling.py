@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.baselines.stored_lines import HELD, EntryKey, ExecutionName, StoredExecution, major
+from skillgym_action.baselines.stored_lines import PASSED, EntryKey, ExecutionName, StoredExecution, major
 from skillgym_action.comparison.differences import judge_in_words
 from skillgym_action.limits import (
     COMMIT_CHARACTERS,
@@ -238,13 +238,13 @@ def _result(
         Attempt(
             repetition=at,
             session=1,
-            status=Status.PASSED if sample == HELD else Status.FAILED,
+            status=Status.PASSED if sample == PASSED else Status.FAILED,
             duration_ms=newest.ms,
             directory="",
         )
         for at, sample in enumerate(sessions, start=1)
     )
-    status = Status.PASSED if set(sessions) == {HELD} else Status.FAILED
+    status = Status.PASSED if set(sessions) == {PASSED} else Status.FAILED
     same = wanted is not None and wanted.inputs.is_same_case(inputs)
     return Result(
         index=number,

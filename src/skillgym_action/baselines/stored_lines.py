@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkSuite
 
-HELD, FAILED = "p", "f"
-_HELD = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
+PASSED, FAILED = "p", "f"
+_PASSING = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
 Name = Annotated[str, Field(max_length=4_096)]
 Digest = Annotated[str, Field(pattern=SHORT_DIGEST)]
 WholeDigest = Annotated[str, Field(pattern=DIGEST)]
@@ -261,7 +261,7 @@ def sessions_of(result: Result, repetitions: int | None) -> str:
     for attempt in result.attempts:
         if attempt.status in JUDGED and (repetitions is None or attempt.repetition <= repetitions):
             first.setdefault(attempt.repetition, attempt.status)
-    return "".join(HELD if first[number] in _HELD else FAILED for number in sorted(first))
+    return "".join(PASSED if first[number] in _PASSING else FAILED for number in sorted(first))
 
 
 # --- reading ------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
 
-MEANING = "they run, and decide nothing"
+MEANING = "run, but not counted in the verdict"
 TYPE = "skillgym.quarantined"
 
 

@@ -144,11 +144,19 @@ def arms_spending(report: RunReport) -> str:
 def _spent_by(spending: ArmSpending) -> str:
     tokens = spending.tokens.total_tokens
     facts = (
-        money(spending.cost_usd, complete=spending.cost_complete) if spending.sessions else "nothing",
+        _cost_of(spending),
         "tokens unknown" if tokens is None else f"{tokens:,} tokens",
         f"{duration(spending.duration_ms)} in {counted(spending.sessions, 'session')}",
     )
     return f"{spending.arm}: {', '.join(facts)}"
+
+
+def _cost_of(spending: ArmSpending) -> str:
+    if not spending.sessions:
+        return "nothing"
+    if spending.cost_usd is None:
+        return "cost unknown"
+    return money(spending.cost_usd, complete=spending.cost_complete)
 
 
 def uplift_spending(found: Uplift) -> str:

@@ -194,7 +194,7 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     remedy = (
         "this run is the first of its branch; later ones are compared with it"
         if stored.writes
-        else "let this workflow run on the base branch once, which stores results"
+        else "run this workflow on the base branch once; outside of GitHub, run there with --store-write"
     )
     problem = Problem(message=f"{stored.title} has no results of the base: nothing was compared{others}", remedy=remedy)
     return replace(report, warnings=(*report.warnings, problem))

@@ -203,9 +203,9 @@ class RunEntry(MappedModel):
 class TotalsEntry(MappedModel):
     """Sums. ``costUsd`` is the known part, ``costComplete`` whether that is all.
 
-    Cost, tokens and retries are those of all arms, the rest is of the deciding ones. ``passRate`` is the mean over
-    cases of the share of their judged sessions that passed, cases that are expected to fail left out; see ``rate``.
-    ``flaky``: executions whose sessions differ.
+    Cost, tokens and retries are those of all executions; the rest leaves out other arms and quarantine. ``passRate``
+    is the mean over cases of the share of their judged sessions that passed, cases that are expected to fail left out;
+    see ``rate``. ``flaky``: executions whose sessions differ.
     """
 
     executions: Count
@@ -426,7 +426,7 @@ class SuiteEntry(SuiteHead):
     ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several;
     ``templateDigest`` that of a list of the files in its workspace templates. ``changed`` says why the suite is not one
     of the commit it was compared with; see ``SuiteChange``. ``otherArms``: results of arms that do not decide, and
-    ``quarantined``: results in quarantine, both in no total.
+    ``quarantined``: results in quarantine. Of both only cost, tokens and retries are in totals.
     """
 
     results: Several[ResultEntry]
@@ -435,7 +435,7 @@ class SuiteEntry(SuiteHead):
 
 
 class WarningEntry(MappedModel):
-    """Something a user should mend."""
+    """Something that a user should fix."""
 
     noun: ClassVar = Problem
 

@@ -507,7 +507,9 @@ def test_a_test_without_a_prompt(tmp_path):
             {"derived_metrics": [1]}, "derived_metrics are not computed; compute them from results", id="metrics"
         ),
         pytest.param(
-            {"defaults": {"grader": "g"}}, "defaults.grader: who judges is not the suite's to say", id="grader"
+            {"defaults": {"grader": "g"}},
+            "defaults.grader: grader is ignored: a suite does not choose the judge",
+            id="grader",
         ),
         pytest.param({"nunjucks_filters": {"a": "b"}}, "filters in JavaScript are not loaded", id="filters"),
     ],

@@ -61,3 +61,16 @@ def test_a_bootstrap_is_an_input_of_the_workspace(tmp_path):
     after = digests(tmp_path)
     assert (after.prompt, after.assertions) == (before.prompt, before.assertions)
     assert after.workspace != before.workspace
+
+
+def test_the_code_of_a_grading_function_is_in_the_digest_of_the_program(tmp_path):
+    repository(tmp_path)
+    (tmp_path / "bench/core.json").unlink()
+    found = []
+    for score in (1, 0):
+        test = f'{{ id: "one", input: "Do it", assertions: [() => ({{ name: "f", score: {score} }})] }}'
+        written(tmp_path, {"bench/core.eval.ts": f"export default {{ name: 'core', tests: [{test}] }};\n"})
+        found.append(digests(tmp_path))
+    before, after = found
+    assert (after.prompt, after.assertions, after.workspace) == (before.prompt, before.assertions, before.workspace)
+    assert after.program != before.program
