@@ -238,6 +238,7 @@ def _translated(test: WrittenTest, case_id: str, prompt: WrittenPrompt | None, d
     own = value.get("vars")
     if own and not isinstance(own.value, dict):
         raise own.wrong_type("a mapping of names to values")
+    files.budget.spend(list(defaults.variables))  # each test has them
     variables = {**defaults.variables, **(own.mapping() if own else {})}
     renderer = Renderer({"vars": variables, **variables}, budget=files.budget)
     members: dict[str, object] = {key: item for key, item in value.mapping().items() if key in KEPT_KEYS}
@@ -255,7 +256,7 @@ def _translated(test: WrittenTest, case_id: str, prompt: WrittenPrompt | None, d
         members["expected_output"] = renderer.rendered(variables["expected_output"])
     if defaults.metadata:
         own_metadata = value.member("metadata").mapping() if value.has("metadata") else {}
-        members["metadata"] = merged(defaults.metadata, own_metadata)
+        members["metadata"] = merged(defaults.metadata, own_metadata, files.budget)
     _move_settings(value, members, moved)
     if defaults.judged:
         members.setdefault("assertions", [])
