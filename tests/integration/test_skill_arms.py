@@ -369,3 +369,19 @@ def test_titles_are_shown_beside_ids(tmp_path):
     assert '<span class="title">Merges &lt;two&gt; files</span>' in page
     assert "7 (Merges &lt;two&gt; files) · sh" in page
     assert skillgym("report", "out", "--output", "again", cwd=tmp_path).err.count("7 (Merges <two> files)") >= 1
+
+
+def test_a_skill_that_has_lost_its_evals_is_not_green(tmp_path):
+    other = {"skills/docx/SKILL.md": SKILL.replace("pdf", "docx"), "skills/docx/evals/evals.json": evals(MADE)}
+    scene(tmp_path, MADE, **other)
+    git_in(tmp_path, "checkout", "--quiet", "-b", "change")
+    (tmp_path / SUITE).unlink()
+    written(tmp_path, {"skills/pdf/SKILL.md": OLD})
+    committed(tmp_path)
+    ran = run(tmp_path, "--changed-skills")
+    assert ran.code != 0, ran.err
+    assert f"{SUITE}: the base has it, and nothing judges skills/pdf without it" in ran.err
+    assert "no skill or evals changed" not in ran.err
+    (tmp_path / "skills/pdf/SKILL.md").unlink()
+    committed(tmp_path)
+    assert run(tmp_path, "--changed-skills").code == 0

@@ -353,7 +353,10 @@ def scenario_tests(value: SuiteValue | None, files: SuiteFiles, hidden: list[Pat
 
 def _in_scenario_file(item: SuiteValue, files: SuiteFiles, hidden: list[Path]) -> Iterator[SuiteValue]:
     pattern = item.as_text().removeprefix("file://")
-    found = files_matching(files.folder, pattern)
+    try:
+        found = files_matching(files, pattern)
+    except SuiteError as error:
+        raise item.error(str(error.problems[0].message), error.problems[0].remedy) from error
     if not found:
         raise item.error(f"no file matches {pattern}", "scenarios are mappings, or file://PATH")
     hidden.extend(found)

@@ -15,6 +15,7 @@ from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT
 from skillgym_action.model.errors import UsageError, did_you_mean
 from skillgym_action.repository.earlier_skills import SkillsAtBase
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
+from skillgym_action.skill_evals.suite_names import named as is_evals
 from skillgym_action.workspaces.skill_installation import files_of_skill
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options:
     if options.changed_skills:
         of_skills = any(_skills(suite) for suite in suites)
         suites = tuple(suite for suite in suites if not suite.cases or _has_changed(suite, base))
+        if of_skills and not suites and (lost := base.lost(is_evals)):
+            return Assigned(suites=(), warnings=(*base.warnings, *lost))
         if of_skills and not suites:
             since = (base.commit or "")[:COMMIT_CHARACTERS]
             return Assigned(suites=(), warnings=tuple(base.warnings), unchanged=f"{UNCHANGED} since {since}")

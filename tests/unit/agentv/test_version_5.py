@@ -566,3 +566,35 @@ def test_lists_of_metadata_are_joined_up_to_a_limit(tmp_path, place):
     tests = ({"id": f"t{number}", "vars": {"input": "x"}, "metadata": {"seen": ["y"]}} for number in range(40))
     suite = suite_of(tmp_path, *tests, **{"assert": ["ok"]}, **keys)
     assert any(MUCH in problem for problem in problems(suite))
+
+
+# --- tables and patterns of an author who is not trusted ---------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        pytest.param("a,a", "2 columns are called a; give each a name of its own", id="the same name"),
+        pytest.param("a,a.b", "the column a.b and another one give the same variable", id="a text and a mapping"),
+        pytest.param("a.b,a", "the column a and another one give the same variable", id="a mapping and a text"),
+        pytest.param(f"{'a.' * 5_000}a,b", "the name of a column has more than 100 dots", id="deep"),
+    ],
+)
+def test_columns_that_cannot_all_be_used(tmp_path, columns, why):
+    table = f"input,__expected,{columns}\nx,contains:x,y,z\n"
+    try:
+        told = " ".join(problems(suite_of(tmp_path, tests="t.csv", files={"evals/t.csv": table})))
+    except SuiteError as error:
+        told = str(error)
+    assert why in told
+    assert "evals/t.csv:" in told
+
+
+@pytest.mark.parametrize("keys", [{"tests": "../../*.csv"}, {"tests": None, "scenarios": ["file://../../*.csv"]}])
+def test_no_pattern_leads_out_of_the_repository(tmp_path, keys):
+    (tmp_path / "x.csv").write_text("input,__expected\nx,contains:x\n", encoding="utf-8")
+    try:
+        told = " ".join(problems(suite_of(tmp_path / "repository", **keys)))
+    except SuiteError as error:
+        told = str(error)
+    assert "the pattern leads out of the repository" in told
