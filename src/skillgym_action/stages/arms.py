@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.graders import ScoredAssertion
+from skillgym_action.formats import format_named
 from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm, arms_of_case
 from skillgym_action.model.errors import UsageError, did_you_mean
 from skillgym_action.repository.earlier_skills import SkillsAtBase
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
-from skillgym_action.skill_evals.suite_names import named as is_evals
 from skillgym_action.workspaces.skill_installation import files_of_skill
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options:
     if options.changed_skills:
         of_skills = any(_skills(suite) for suite in suites)
         suites = tuple(suite for suite in suites if not suite.cases or _has_changed(suite, base))
-        if of_skills and not suites and (lost := base.lost(is_evals)):
+        if of_skills and not suites and (lost := base.lost(format_named("skill-evals").named)):
             return Assigned(suites=(), warnings=(*base.warnings, *lost))
         if of_skills and not suites:
             since = (base.commit or "")[:COMMIT_CHARACTERS]
