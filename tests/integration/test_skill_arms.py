@@ -385,3 +385,18 @@ def test_a_skill_that_has_lost_its_evals_is_not_green(tmp_path):
     (tmp_path / "skills/pdf/SKILL.md").unlink()
     committed(tmp_path)
     assert run(tmp_path, "--changed-skills").code == 0
+
+
+def test_input_files_of_evals_are_evals(tmp_path):
+    scene(tmp_path, MADE | {"files": ["data.csv"]}, **{"skills/pdf/evals/data.csv": "1"})
+    on_branch(tmp_path, {"skills/pdf/evals/data.csv": "2"})
+    assert "no skill or evals changed" not in run(tmp_path, "--changed-skills").err
+    assert arms(tmp_path)
+
+
+def test_a_skill_with_a_link_to_a_changed_file_may_have_changed(tmp_path):
+    scene(tmp_path, MADE, **{"shared/ref.md": "new"})
+    (tmp_path / "skills/pdf/ref.md").symlink_to("../../shared/ref.md")
+    on_branch(tmp_path, {"shared/ref.md": "old"})
+    assert "no skill or evals changed" not in run(tmp_path, "--changed-skills").err
+    assert arms(tmp_path)

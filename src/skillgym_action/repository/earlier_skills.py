@@ -99,7 +99,18 @@ class SkillsAtBase:
         if self._commit is None:
             return True
         at_base = dict(self.skills(skills))
-        return len(at_base) < len(skills) or self.has_others(skills) or any(map(self._differs, paths))
+        if len(at_base) < len(skills) or any(map(self._has_links_out, skills)):
+            return True
+        return self.has_others(skills) or any(map(self._differs, paths))
+
+    def _has_links_out(self, skill: SkillUnderTest) -> bool:
+        """Whether a link leads out of the skill's folder: what is there may have changed."""
+        try:
+            files = [skill.folder / name for name in self._files_of(skill)]
+        except OSError:
+            return True
+        root = os.path.realpath(skill.folder)
+        return any(not Path(os.path.realpath(file)).is_relative_to(root) for file in files if file.is_symlink())
 
     def lost(self, is_evals: Callable[[str], bool]) -> tuple[Problem, ...]:
         """A problem for each file of evals that the base has and the checkout has not, although it has the skill."""

@@ -6,6 +6,7 @@ base if that is another one, else without it.
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -165,7 +166,9 @@ def _skills(suite: BenchmarkSuite) -> tuple[SkillUnderTest, ...]:
 def _has_changed(suite: BenchmarkSuite, base: SkillsAtBase) -> bool:
     """Whether a skill of the suite or the suite itself differs from the base; also if that cannot be known."""
     skills = _skills(suite)
-    return bool(skills) and base.has_changed(skills, (suite.path, *suite.hidden))
+    folder = suite.file.parent  # the files that its cases use are there
+    beside = (posixpath.dirname(suite.path),) if any(folder.is_relative_to(skill.folder) for skill in skills) else ()
+    return bool(skills) and base.has_changed(skills, (suite.path, *suite.hidden, *beside))
 
 
 def _base(services: Services, options: ArmOptions) -> SkillsAtBase:
