@@ -369,3 +369,34 @@ def test_titles_are_shown_beside_ids(tmp_path):
     assert '<span class="title">Merges &lt;two&gt; files</span>' in page
     assert "7 (Merges &lt;two&gt; files) · sh" in page
     assert skillgym("report", "out", "--output", "again", cwd=tmp_path).err.count("7 (Merges <two> files)") >= 1
+
+
+def test_a_skill_that_has_lost_its_evals_is_not_green(tmp_path):
+    other = {"skills/docx/SKILL.md": SKILL.replace("pdf", "docx"), "skills/docx/evals/evals.json": evals(MADE)}
+    scene(tmp_path, MADE, **other)
+    git_in(tmp_path, "checkout", "--quiet", "-b", "change")
+    (tmp_path / SUITE).unlink()
+    written(tmp_path, {"skills/pdf/SKILL.md": OLD})
+    committed(tmp_path)
+    ran = run(tmp_path, "--changed-skills")
+    assert ran.code != 0, ran.err
+    assert f"{SUITE}: the base has it, and nothing judges skills/pdf without it" in ran.err
+    assert "no skill or evals changed" not in ran.err
+    (tmp_path / "skills/pdf/SKILL.md").unlink()
+    committed(tmp_path)
+    assert run(tmp_path, "--changed-skills").code == 0
+
+
+def test_input_files_of_evals_are_evals(tmp_path):
+    scene(tmp_path, MADE | {"files": ["data.csv"]}, **{"skills/pdf/evals/data.csv": "1"})
+    on_branch(tmp_path, {"skills/pdf/evals/data.csv": "2"})
+    assert "no skill or evals changed" not in run(tmp_path, "--changed-skills").err
+    assert arms(tmp_path)
+
+
+def test_a_skill_with_a_link_to_a_changed_file_may_have_changed(tmp_path):
+    scene(tmp_path, MADE, **{"shared/ref.md": "new"})
+    (tmp_path / "skills/pdf/ref.md").symlink_to("../../shared/ref.md")
+    on_branch(tmp_path, {"shared/ref.md": "old"})
+    assert "no skill or evals changed" not in run(tmp_path, "--changed-skills").err
+    assert arms(tmp_path)

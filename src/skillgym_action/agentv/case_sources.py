@@ -166,7 +166,7 @@ def _add_matching(pattern: str, item: SuiteValue, files: SuiteFiles, tests: Test
         add(files.folder / pattern, item, files, tests)
         return
     try:
-        paths = files_matching(files.folder, pattern)
+        paths = files_matching(files, pattern)
     except SuiteError as error:
         tests.add_unreadable(item.problem(str(error), error.problems[0].remedy), item.name)
         return
@@ -187,19 +187,25 @@ def _alternatives(pattern: str) -> Iterator[str]:
         yield from _alternatives(before + word + after)
 
 
-def files_matching(folder: Path, pattern: str) -> list[Path]:
-    """The files that a pattern stands for, sorted. Raises SuiteError if it stands for too many patterns."""
+def files_matching(files: SuiteFiles, pattern: str) -> list[Path]:
+    """The files that a pattern stands for, sorted.
+
+    Raises SuiteError if it stands for too many patterns, or if one leads out of the repository.
+    """
     alternatives = list(islice(_alternatives(pattern), MAX_BRACE_ALTERNATIVES + 1))
     if len(alternatives) > MAX_BRACE_ALTERNATIVES:
         raise SuiteError(f"{{}} gives more than {MAX_BRACE_ALTERNATIVES} patterns", remedy="use * instead")
-    return sorted({path for one in alternatives for path in _matching(folder, one)})
+    return sorted({path for one in alternatives for path in _matching(files, one)})
 
 
-def _matching(folder: Path, pattern: str) -> Iterator[Path]:
+def _matching(files: SuiteFiles, pattern: str) -> Iterator[Path]:
     """Files that match; a pattern may begin with ``../``."""
+    folder = files.folder
     while pattern.startswith(("./", "../")):
         step, _, pattern = pattern.partition("/")
         folder = folder.parent if step == ".." else folder
+    if files.in_repository and not folder.is_relative_to(files.root):
+        raise SuiteError("the pattern leads out of the repository", remedy="copy the files into it")
     return (path for path in paths_matching(folder, pattern) if path.is_file())
 
 

@@ -317,7 +317,7 @@ def _task(value: SuiteValue, shared: SharedSettings, messages: list[Message]) ->
         criteria=criteria,
         input=tuple(messages),
         expected_output=tuple(expected_messages(expected.value)) if expected else (),
-        metadata=merged(shared.metadata, metadata.mapping() if metadata else {}) or None,
+        metadata=merged(shared.metadata, metadata.mapping() if metadata else {}, shared.files.budget) or None,
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_CSV_CELL_CHARACTERS
+from skillgym_action.limits import MAX_CSV_CELL_CHARACTERS, MAX_DOCUMENT_DEPTH
 from skillgym_action.model.errors import Location, Problem, SuiteError, did_you_mean
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def rows_of(text: str, path: str) -> Iterator[tuple[dict[str, str], Location]]:
         start = 1
         for row in reader:
             if header is None:
-                header = [name.strip() for name in row]
+                header = _columns(row, Location(path=path, line=start))
             elif any(row):
                 location = Location(path=path, line=start)
                 if len(row) > len(header):
@@ -53,6 +54,17 @@ def rows_of(text: str, path: str) -> Iterator[tuple[dict[str, str], Location]]:
             start = reader.line_num + 1
     except csv.Error as error:
         raise _error(f"is no table: {error}", Location(path=path, line=reader.line_num)) from error
+
+
+def _columns(row: list[str], location: Location) -> list[str]:
+    """The names of the columns, each once. Raises SuiteError."""
+    names = [name.strip() for name in row]
+    for name, number in Counter(filter(None, names)).items():
+        if number > 1:
+            raise _error(f"{number} columns are called {name}", location, "give each a name of its own")
+        if name.count(".") > MAX_DOCUMENT_DEPTH:
+            raise _error(f"the name of a column has more than {MAX_DOCUMENT_DEPTH} dots", location)
+    return names
 
 
 def _error(message: str, location: Location, remedy: str | None = None) -> SuiteError:
@@ -77,7 +89,7 @@ def test_of(row: dict[str, str], number: int, location: Location) -> dict[str, o
         elif column.startswith("__"):
             test |= _setting(column, cell, location)
         elif column not in {"id", "input"}:
-            _assign(variables, column.removeprefix("vars."), cell)
+            _assign(variables, column.removeprefix("vars."), cell, location)
     if "input" in row:
         variables["input"] = row.get("__prefix", "") + row["input"] + row.get("__suffix", "")
     _name(expected, minimums, row.get("__metric", ""))
@@ -151,14 +163,15 @@ def _metadata(key: str, cell: str) -> dict[str, object]:
     return {key: cell}
 
 
-def _assign(variables: dict[str, object], name: str, cell: str) -> None:
+def _assign(variables: dict[str, object], name: str, cell: str, location: Location) -> None:
     *parents, last = name.split(".")
+    inner: object = variables
     for parent in parents:
-        inner = variables.setdefault(parent, {})
-        if not isinstance(inner, dict):
-            inner = variables[parent] = {}
-        variables = inner
-    variables[last] = cell
+        inner = inner.setdefault(parent, {}) if isinstance(inner, dict) else None
+    if not isinstance(inner, dict) or last in inner:
+        remedy = "rename one of the columns"
+        raise _error(f"the column {name} and another one give the same variable different values", location, remedy)
+    inner[last] = cell
 
 
 def program_of(name: str) -> str | None:

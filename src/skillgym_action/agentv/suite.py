@@ -170,6 +170,7 @@ def _files(source: SuiteFile) -> SuiteFiles:
         refusal=source.refusal,
         refusal_in_place=source.refusal_in_place,
         compat=source.agentv_compat,
+        in_repository=not path.is_absolute(),
     )
 
 

@@ -48,7 +48,7 @@ class SuiteFiles:
     """What may be read for a suite. ``folder`` is its file's, ``root`` the repository's.
 
     ``environment`` has the variables that suites may use, ``secrets`` those that targets may use. ``opener`` and the
-    refusals are those of the suite file. ``compat``: scores are those of AgentV.
+    refusals are those of the suite file. ``compat``: scores are those of AgentV. ``in_repository``: the suite is.
     """
 
     folder: Path
@@ -59,6 +59,7 @@ class SuiteFiles:
     refusal: Callable[[Path], str | None]
     refusal_in_place: Callable[[Path], str | None]
     compat: bool = False
+    in_repository: bool = True
     state: ReadFiles = field(default_factory=ReadFiles)
     budget: SizeBudget = field(default_factory=SizeBudget)
 

@@ -165,15 +165,20 @@ def _as_text(value: object, unknown: str) -> str:
     return value if isinstance(value, str) else stringified(value)
 
 
-def merged(suite: Mapping[str, object], case: Mapping[str, object]) -> dict[str, object]:
-    """Metadata of suite and case: lists are joined without duplicates, mappings merged; else the case's value wins."""
+def merged(
+    suite: Mapping[str, object], case: Mapping[str, object], budget: SizeBudget | None = None
+) -> dict[str, object]:
+    """Metadata of suite and case: lists are joined without duplicates, mappings merged; else the case's value wins.
+
+    ``budget``: for the suite's lists, each of which is joined with one of every case. Raises SuiteError.
+    """
     result = dict(suite)
     for key, value in case.items():
         before = result.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
-            result[key] = merged(before, value)
+            result[key] = merged(before, value, budget)
         elif isinstance(before, list) and isinstance(value, list):
-            known = set(map(_comparable, before))
+            known = set(map(_comparable, budget.spend(before) if budget else before))
             result[key] = [*before, *(item for item in value if _comparable(item) not in known)]
         else:
             result[key] = value

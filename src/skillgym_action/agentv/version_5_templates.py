@@ -90,7 +90,8 @@ class Renderer:
         if value is MISSING and self.lenient:
             return MISSING
         for one in filters:
-            value = FILTERS[one[1]](value, next(filter(None, (one[2], one[3], one[4])), ""))
+            made = FILTERS[one[1]](value, next(filter(None, (one[2], one[3], one[4])), ""))
+            value = self.budget.spend(made)  # each, since dump can double a text
         if value is MISSING:
             self.missing.add(name)
         return value
@@ -167,5 +168,6 @@ def _assertion_with(entry: object, renderer: Renderer) -> object:
     }
     if str(entry.get("type")).removeprefix("not-") in _PROGRAMS:
         own = entry.get("config")
-        filled["config"] = {"vars": dict(renderer.variables), **(own if isinstance(own, dict) else {})}
+        variables = renderer.budget.spend(dict(renderer.variables))
+        filled["config"] = {"vars": variables, **(own if isinstance(own, dict) else {})}
     return {**entry, **filled}

@@ -238,6 +238,7 @@ def _translated(test: WrittenTest, case_id: str, prompt: WrittenPrompt | None, d
     own = value.get("vars")
     if own and not isinstance(own.value, dict):
         raise own.wrong_type("a mapping of names to values")
+    files.budget.spend(list(defaults.variables))  # each test has them
     variables = {**defaults.variables, **(own.mapping() if own else {})}
     renderer = Renderer({"vars": variables, **variables}, budget=files.budget)
     members: dict[str, object] = {key: item for key, item in value.mapping().items() if key in KEPT_KEYS}
@@ -255,7 +256,7 @@ def _translated(test: WrittenTest, case_id: str, prompt: WrittenPrompt | None, d
         members["expected_output"] = renderer.rendered(variables["expected_output"])
     if defaults.metadata:
         own_metadata = value.member("metadata").mapping() if value.has("metadata") else {}
-        members["metadata"] = merged(defaults.metadata, own_metadata)
+        members["metadata"] = merged(defaults.metadata, own_metadata, files.budget)
     _move_settings(value, members, moved)
     if defaults.judged:
         members.setdefault("assertions", [])
@@ -352,7 +353,10 @@ def scenario_tests(value: SuiteValue | None, files: SuiteFiles, hidden: list[Pat
 
 def _in_scenario_file(item: SuiteValue, files: SuiteFiles, hidden: list[Path]) -> Iterator[SuiteValue]:
     pattern = item.as_text().removeprefix("file://")
-    found = files_matching(files.folder, pattern)
+    try:
+        found = files_matching(files, pattern)
+    except SuiteError as error:
+        raise item.error(str(error.problems[0].message), error.problems[0].remedy) from error
     if not found:
         raise item.error(f"no file matches {pattern}", "scenarios are mappings, or file://PATH")
     hidden.extend(found)

@@ -73,6 +73,10 @@ class CommittedTree:
             finally:
                 os.close(folder)
 
+    def paths(self) -> Iterator[str]:
+        """The paths of all files of the commit. Raises MissingObjectError, OSError."""
+        return (entry.path for entry, _ in self._entries("") if entry.kind == "file")
+
     def _entries(self, path: str) -> Iterator[tuple[BundleEntry, bytes]]:
         """Folders, files and links, with the ids of their objects; a folder comes before what is in it."""
         self._git("cat-file", "-e", f"{self._commit}^{{commit}}")

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents.skill_files import SKILL_FILE, frontmatter
@@ -99,7 +99,38 @@ class SkillsAtBase:
         if self._commit is None:
             return True
         at_base = dict(self.skills(skills))
-        return len(at_base) < len(skills) or self.has_others(skills) or any(map(self._differs, paths))
+        if len(at_base) < len(skills) or any(map(self._has_links_out, skills)):
+            return True
+        return self.has_others(skills) or any(map(self._differs, paths))
+
+    def _has_links_out(self, skill: SkillUnderTest) -> bool:
+        """Whether a link leads out of the skill's folder: what is there may have changed."""
+        try:
+            files = [skill.folder / name for name in self._files_of(skill)]
+        except OSError:
+            return True
+        root = os.path.realpath(skill.folder)
+        return any(not Path(os.path.realpath(file)).is_relative_to(root) for file in files if file.is_symlink())
+
+    def lost(self, is_evals: Callable[[str], bool]) -> tuple[Problem, ...]:
+        """A problem for each file of evals that the base has and the checkout has not, although it has the skill."""
+        if self._commit is None:
+            return ()
+        root = self._repository.root
+        try:
+            named = [path for path in self._tree(self._commit).paths() if is_evals(path)]
+        except OSError as error:
+            return (Problem(message=f"arms: the base commit cannot be read: {error}", remedy=FETCH_BASE),)
+        problems = []
+        for path in named:
+            above = (parent for parent in PurePosixPath(path).parents if os.path.lexists(root / parent / SKILL_FILE))
+            if not os.path.lexists(root / path) and (skill := next(above, None)):
+                message = f"{path}: the base has it, and nothing judges {skill} without it"
+                problems.append(Problem(message=message, remedy="put it back, or run without --changed-skills"))
+        return tuple(problems)
+
+    def _tree(self, commit: str) -> CommittedTree:
+        return CommittedTree(self._repository.root, self._processes, commit)
 
     def _differs(self, path: str) -> bool:
         """Whether a file or folder of the checkout differs from the base."""
@@ -125,7 +156,7 @@ class SkillsAtBase:
 
     def _copied(self, commit: str, path: str) -> Path | None:
         target = self._new_folder()
-        tree = CommittedTree(self._repository.root, self._processes, commit)
+        tree = self._tree(commit)
         try:
             target.parent.mkdir(mode=0o700, exist_ok=True)
             tree.write(target, path)

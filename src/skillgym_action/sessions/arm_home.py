@@ -49,7 +49,7 @@ def _merged(own: str, file: OverlayFile, arm: Arm) -> str:
             return _toml(own, text)
     except _SetTwiceError as error:
         raise HomeConflictError(f"{where} sets {error}, which skillgym-action sets itself; leave it out") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         message = f"{where} cannot be joined with the settings that skillgym-action writes: {error}"
         raise HomeConflictError(message) from error
     raise HomeConflictError(f"{where} is written by skillgym-action itself; leave it out")
@@ -72,10 +72,14 @@ def _united(own: Any, added: Any, at: tuple[str, ...]) -> Any:
 
 
 def _toml(own: str, added: str) -> str:
-    """Both texts: keys of the arm that are in no table come before the first table. Raises TOMLDecodeError."""
-    tomllib.loads(added)
+    """Both texts: keys of the arm that are in no table come before the first table.
+
+    Raises TOMLDecodeError, _SetTwiceError; ValueError if the joined text would say something else than both.
+    """
+    both = _united(tomllib.loads(own), tomllib.loads(added), ())
     first = _FIRST_TABLE.search(added)
     keys, tables = (added[: first.start()], added[first.start() :]) if first else (added, "")
     text = f"{keys.rstrip()}\n{own.rstrip()}\n\n{tables}" if keys.strip() else f"{own.rstrip()}\n\n{tables}"
-    tomllib.loads(text)
+    if tomllib.loads(text) != both:  # a line of a text of several lines may look like the beginning of a table
+        raise ValueError("a line that begins with [ is in a text of several lines")
     return text

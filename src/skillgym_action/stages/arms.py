@@ -6,10 +6,12 @@ base if that is another one, else without it.
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.assertions.graders import ScoredAssertion
+from skillgym_action.formats import format_named
 from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm, arms_of_case
 from skillgym_action.model.errors import UsageError, did_you_mean
@@ -52,6 +54,8 @@ def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options:
     if options.changed_skills:
         of_skills = any(_skills(suite) for suite in suites)
         suites = tuple(suite for suite in suites if not suite.cases or _has_changed(suite, base))
+        if of_skills and not suites and (lost := base.lost(format_named("skill-evals").named)):
+            return Assigned(suites=(), warnings=(*base.warnings, *lost))
         if of_skills and not suites:
             since = (base.commit or "")[:COMMIT_CHARACTERS]
             return Assigned(suites=(), warnings=tuple(base.warnings), unchanged=f"{UNCHANGED} since {since}")
@@ -162,7 +166,9 @@ def _skills(suite: BenchmarkSuite) -> tuple[SkillUnderTest, ...]:
 def _has_changed(suite: BenchmarkSuite, base: SkillsAtBase) -> bool:
     """Whether a skill of the suite or the suite itself differs from the base; also if that cannot be known."""
     skills = _skills(suite)
-    return bool(skills) and base.has_changed(skills, (suite.path, *suite.hidden))
+    folder = suite.file.parent  # the files that its cases use are there
+    beside = (posixpath.dirname(suite.path),) if any(folder.is_relative_to(skill.folder) for skill in skills) else ()
+    return bool(skills) and base.has_changed(skills, (suite.path, *suite.hidden, *beside))
 
 
 def _base(services: Services, options: ArmOptions) -> SkillsAtBase:

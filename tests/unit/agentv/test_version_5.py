@@ -535,3 +535,68 @@ def test_secrets_are_left_empty(tmp_path):
     suite = suite_of(tmp_path, {**TEST, "vars": {"input": "a{{ env.API_KEY }}"}}, variables={"API_KEY": "k"})
     assert only_case(suite).prompt == "a"
     assert "API_KEY is left empty: suites cannot use secrets; providers.yaml may name it" in warnings(suite)[0]
+
+
+# --- what multiplies --------------------------------------------------------------------------------
+
+MUCH = r"variables bring in more than"
+
+
+def test_filters_that_double_a_text_are_bounded(tmp_path):
+    suite = suite_of(tmp_path, {"vars": {"input": '{"'}, "assert": ["ok"]}, prompts=["{{ input" + "|dump" * 90 + " }}"])
+    assert [MUCH in problem for problem in problems(suite)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("default", "assertion"),
+    [
+        pytest.param({"vars": {"text": "a" * 1_000_000}}, {"type": "javascript", "value": "true"}, id="programs"),
+        pytest.param({"vars": {f"v{number}": "" for number in range(50_000)}}, "ok", id="variables of all tests"),
+    ],
+)
+def test_variables_of_all_tests_are_bounded(tmp_path, default, assertion):
+    tests = ({"id": f"t{number}", "vars": {"input": "x"}, "assert": [assertion]} for number in range(40))
+    suite = suite_of(tmp_path, *tests, default_test=default)
+    assert any(MUCH in problem for problem in problems(suite))
+    assert len(suite.cases) < 40
+
+
+@pytest.mark.parametrize("place", ["default_test", "suite"])
+def test_lists_of_metadata_are_joined_up_to_a_limit(tmp_path, place):
+    metadata = {"seen": ["a" * 1_000_000]}
+    keys = {"default_test": {"metadata": metadata}} if place == "default_test" else {"metadata": metadata}
+    tests = ({"id": f"t{number}", "vars": {"input": "x"}, "metadata": {"seen": ["y"]}} for number in range(40))
+    suite = suite_of(tmp_path, *tests, **{"assert": ["ok"]}, **keys)
+    assert any(MUCH in problem for problem in problems(suite))
+
+
+# --- tables and patterns of an author who is not trusted ---------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        pytest.param("a,a", "2 columns are called a; give each a name of its own", id="the same name"),
+        pytest.param("a,a.b", "the column a.b and another one give the same variable", id="a text and a mapping"),
+        pytest.param("a.b,a", "the column a and another one give the same variable", id="a mapping and a text"),
+        pytest.param(f"{'a.' * 5_000}a,b", "the name of a column has more than 100 dots", id="deep"),
+    ],
+)
+def test_columns_that_cannot_all_be_used(tmp_path, columns, why):
+    table = f"input,__expected,{columns}\nx,contains:x,y,z\n"
+    try:
+        told = " ".join(problems(suite_of(tmp_path, tests="t.csv", files={"evals/t.csv": table})))
+    except SuiteError as error:
+        told = str(error)
+    assert why in told
+    assert "evals/t.csv:" in told
+
+
+@pytest.mark.parametrize("keys", [{"tests": "../../*.csv"}, {"tests": None, "scenarios": ["file://../../*.csv"]}])
+def test_no_pattern_leads_out_of_the_repository(tmp_path, keys):
+    (tmp_path / "x.csv").write_text("input,__expected\nx,contains:x\n", encoding="utf-8")
+    try:
+        told = " ".join(problems(suite_of(tmp_path / "repository", **keys)))
+    except SuiteError as error:
+        told = str(error)
+    assert "the pattern leads out of the repository" in told

@@ -46,8 +46,11 @@ def test_toml_has_the_settings_of_both():
         ("a.json", '{"a": {"b": 1}}', '{"a": {"b": 2}}', "sets a.b, which skillgym-action sets itself"),
         ("a.json", "{}", "{", "cannot be joined"),
         ("a.json", "{}", "[]", "sets another value"),
-        ("a.toml", "a = 1\n", "a = 2\n", "cannot be joined"),
+        ("a.toml", "a = 1\n", "a = 1\n", "cannot be joined"),
+        ("a.toml", "a = 1\n", "a = 2\n", "sets a, which skillgym-action sets itself"),
         ("a.toml", "a = 1\n", "a = \n", "cannot be joined"),
+        ("a.toml", "a = 1\n[b]\nc = 2\n", 'x = """\n[\n"""\n', "a line that begins with [ is in a text"),
+        ("a.json", "{}", "[" * 100_000, "cannot be joined"),
         ("a.js", "1", "2", "is written by skillgym-action itself; leave it out"),
     ],
 )
