@@ -150,6 +150,48 @@ def test_a_store_that_the_commit_brings_along_is_refused(project):
     assert (code, "is a file of the commit that is judged, which may say anything" in shown) == (3, True)
 
 
+def test_the_root_of_the_checkout_is_no_exception(project):
+    project.store = "path=."
+    project.push()
+    committed(project.root)
+    code, _, shown = project.propose()
+    assert (code, "is a file of the commit that is judged, which may say anything" in shown) == (3, True), shown
+
+
+def test_a_long_key_of_a_forged_line_is_shortened(project):
+    project.push()
+    (file,) = (project.root.parent / "store").rglob("*.jsonl")
+    key = f"@everyone<img src=x>{'A' * 1_000_000}"
+    file.write_text(file.read_text().replace('"schema":1', f'"schema":1,"{key}":"me"'))
+    code, results, shown = project.propose()
+    assert (code, len(results["run"]["comparison"]["reason"]) < 1_000) == (3, True)
+    assert len(shown) < 10_000
+    for name in ("summary.md", "comment.md"):
+        text = (project.root / ".skillgym-results/2" / name).read_text(encoding="utf-8")
+        assert "cannot be used" in text
+        assert ("<img" in text, "@everyone" in text) == (False, False)
+
+
+def test_results_that_no_run_could_read_are_not_added(project):
+    """Else one case would make every later comparison inconclusive."""
+    project.push()
+    project.commit(skillgym_config_yaml=config(runner(AGENT, model="m" * 5_000)))
+    code, _, shown = project.push()
+    assert (code, "the results were not added to the store: " in shown) == (0, True), shown
+    project.commit(skillgym_config_yaml=config(runner(AGENT)))
+    assert project.propose()[1]["run"]["comparison"]["verdict"] == "no-regression-shown"
+
+
+def test_keys_are_not_stored(project):
+    key = f"ghp_{'a1B2' * 9}"
+    project.commit(bench__core_json=suite(*EIGHT, case(f"with {key}")))
+    _, _, shown = project.push()
+    assert "results added to the store" in shown
+    (file,) = (project.root.parent / "store").rglob("*.jsonl")
+    assert key not in file.read_text()
+    assert project.propose()[1]["run"]["comparison"]["pairs"] == 9
+
+
 def test_results_of_commits_that_are_not_in_the_history_do_not_count(project):
     project.push()
     git_in(project.root, "checkout", "--quiet", "--orphan", "other")
