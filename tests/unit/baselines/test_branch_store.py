@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from base64 import b64decode
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
@@ -88,3 +89,17 @@ def test_the_token_is_in_no_argument_and_only_for_the_repository():
     variables = remote.variables()
     assert variables["GIT_CONFIG_KEY_0"] == "http.https://github.example/octo/skills.git.extraheader"
     assert "GIT_CONFIG_COUNT" not in Remote(url="file:///srv/skills.git", token="abc").variables()
+
+
+def test_credentials_of_an_address_are_in_no_argument():
+    """Such as those that GitLab writes into the address of a checkout's remote."""
+    remote = Remote(url="https://ci-token:hunter%402@gitlab.example:8443/octo/skills.git")
+    assert remote.address == "https://gitlab.example:8443/octo/skills.git"
+    assert "hunter" not in repr(remote)
+    variables = remote.variables()
+    assert variables["GIT_CONFIG_KEY_0"] == "http.https://gitlab.example:8443/octo/skills.git.extraheader"
+    scheme, _, sent = variables["GIT_CONFIG_VALUE_0"].removeprefix("Authorization: ").partition(" ")
+    assert (scheme, b64decode(sent)) == ("Basic", b"ci-token:hunter@2")
+    for other in ("git@gitlab.example:octo/skills.git", "ssh://git@gitlab.example/octo/skills.git", "/srv/skills.git"):
+        assert Remote(url=other).address == other
+        assert "GIT_CONFIG_COUNT" not in Remote(url=other).variables()
