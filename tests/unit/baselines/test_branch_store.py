@@ -71,6 +71,21 @@ def test_the_history_begins_anew_after_some_commits(store, remote, tmp_path):
     assert contents(store) == [b"2", b"1"]
 
 
+def test_where_the_history_may_not_begin_anew_it_grows(store, remote, tmp_path):
+    """A rule for branches may forbid it, which must not end what is stored."""
+    git_in(remote, "config", "receive.denyNonFastForwards", "true")
+    store.add(b"1\n", "1", AT)
+    clone = tmp_path / "clone"
+    git_in(tmp_path, "clone", "--quiet", "--branch", module.STORE_BRANCH, str(remote), str(clone))
+    message = f"--message=Results\n\nCommits since the history began: {COMMITS_UNTIL_SQUASH}\n"
+    git_in(clone, *IDENTITY, "commit", "--quiet", "--allow-empty", message)
+    git_in(clone, "push", "--quiet", "origin", module.STORE_BRANCH)
+    for number in (2, 3):
+        store.add(b"%d\n" % number, str(number), AT + timedelta(days=number))
+    assert contents(store) == [b"3", b"2", b"1"]
+    assert git_in(remote, "rev-list", "--count", module.STORE_BRANCH) == "4\n"
+
+
 def test_a_remote_that_is_not_there_is_an_error_without_credentials(tmp_path):
     url = f"file://user:hunter2@{tmp_path}/nothing.git"
     with (
