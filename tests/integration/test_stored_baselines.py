@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scratch import case, committed, config, git_in, repository, runner, skillgym, suite, written
+from scratch import PROGRAM, case, committed, config, environment, git_in, repository, runner, skillgym, suite, written
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 EIGHT = tuple(map(case, "abcdefgh"))
@@ -257,3 +262,37 @@ def test_auto_needs_a_store(project):
     assert (ran.code, "baseline auto without a store" in ran.err) == (2, True)
     ran = skillgym("run", "bench", "--store", "brunch", cwd=project.root)
     assert (ran.code, "unknown store 'brunch'" in ran.err) == (2, True)
+
+
+def cancelled(project: Project, remote: str, waiting: Callable[[], object]) -> str:
+    """What a run says that is cancelled while git waits for a remote; it has to have its reports all the same."""
+    git_in(project.root, "remote", "add", "origin", remote)
+    argv = (PROGRAM, "run", "bench", "--store", "branch", "--store-write", "--output", ".skillgym-results/1")
+    with subprocess.Popen(argv, cwd=project.root, env=environment(), stderr=subprocess.PIPE, text=True) as running:
+        waiting()
+        running.terminate()
+        shown = running.communicate(timeout=60)[1]
+    assert running.returncode == 130, shown
+    file = project.root / ".skillgym-results/1/results.json"
+    assert json.loads(file.read_text(encoding="utf-8"))["run"]["status"] == "cancelled"
+    return shown
+
+
+def test_a_run_that_is_cancelled_while_it_pushes_has_its_reports(project):
+    remote, pushing = project.root.parent / "remote.git", project.root.parent / "pushing"
+    git_in(project.root.parent, "init", "--quiet", "--bare", str(remote))
+    os.mkfifo(pushing)
+    hook = remote / "hooks" / "pre-receive"
+    hook.write_text(f"#!/bin/sh\necho now > {pushing}\nexec sleep 60 >/dev/null 2>&1\n")
+    hook.chmod(0o755)
+    shown = cancelled(project, str(remote), pushing.read_text)
+    assert "the results were not added to the branch skillgym-data: the run was cancelled" in shown
+    assert "8 passed of 8" in shown
+
+
+def test_a_run_that_is_cancelled_while_it_reads_the_store_has_its_reports(project):
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as connections:
+        server.settimeout(60)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/r.git"
+        shown = cancelled(project, address, lambda: connections.enter_context(server.accept()[0]))  # it never answers
+        assert "cancelled" in shown

@@ -141,15 +141,15 @@ class BranchStore:
 
     @contextmanager
     def _clone(self) -> Iterator[_Clone]:
-        with TemporaryDirectory(prefix="skillgym-") as folder:
-            clone = _Clone(Path(folder), self._remote, self._processes)
-            try:
+        try:
+            with TemporaryDirectory(prefix="skillgym-", ignore_cleanup_errors=True) as folder:
+                clone = _Clone(Path(folder), self._remote, self._processes)
                 clone.git("init", "--quiet", "--bare", "--template=", ".")
                 yield clone
-            except InterruptedError:
-                raise
-            except OSError as error:
-                raise StoreError(f"{self.title}: {error.strerror or error}") from error
+        except InterruptedError:
+            raise
+        except OSError as error:
+            raise StoreError(f"{self.title}: {error.strerror or error}") from error
 
 
 class _Clone:

@@ -126,6 +126,8 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
     except StoreError as error:
         services.observer.progress(terminal_line(f"note: {UNUSABLE}: {error}"))
         return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error}", writes=writes)
+    except InterruptedError as error:  # the run goes on to its reports
+        return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error.strerror}", writes=writes)
     return StoredBaseline(title=title, history=found, writes=writes)
 
 
@@ -229,6 +231,9 @@ def add_to_store(services: Services, report: RunReport, store: StoreOptions | No
         for line in lines:  # one that cannot be read would make every later comparison inconclusive
             parsed_line(line, "this run")
         services.store.add(b"".join(lines), id_, services.clock.now())
+    except InterruptedError as error:
+        problem = Problem(message=f"the results were not added to {title}: {error.strerror}")
+        return replace(report, cancelled=True, warnings=(*report.warnings, problem))
     except StoreError as error:
         remedy = "see docs/how-to/compare-with-a-baseline.md of skillgym-action"
         problem = Problem(message=f"the results were not added to the store: {error}", remedy=remedy)
