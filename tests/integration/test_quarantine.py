@@ -80,6 +80,7 @@ def test_mistakes_are_warnings_of_check_and_an_error_if_the_user_says_so(tmp_pat
     [
         pytest.param("quarantine: [", "skillgym.quarantine.yaml:1:", id="no YAML"),
         pytest.param("", "has no list of entries", id="empty"),
+        pytest.param(quarantine({"case": "bad", "expires": "1796083200"}), "must be a day such as", id="seconds"),
         pytest.param("\x00", "skillgym.quarantine.yaml", id="binary"),
     ],
 )
