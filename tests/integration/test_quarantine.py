@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scratch import case, repository, skillgym, suite
+from scratch import case, config, repository, runner, skillgym, suite
 
 SOON = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
 HOSTILE = "</details><img src=x onerror=alert(1)> @everyone \u001b[31m ::error::x"
@@ -80,6 +80,7 @@ def test_mistakes_are_warnings_of_check_and_an_error_if_the_user_says_so(tmp_pat
     [
         pytest.param("quarantine: [", "skillgym.quarantine.yaml:1:", id="no YAML"),
         pytest.param("", "has no list of entries", id="empty"),
+        pytest.param(quarantine({"case": "bad", "expires": "1796083200"}), "must be a day such as", id="seconds"),
         pytest.param("\x00", "skillgym.quarantine.yaml", id="binary"),
     ],
 )
@@ -142,3 +143,59 @@ def test_the_schema_describes_the_file(tmp_path):
     printed = json.loads(skillgym("schema", "quarantine", cwd=tmp_path).out)
     entry = printed["$defs"]["EntrySection"]
     assert set(entry["required"]) == {"case", "reason", "owner", "expires"}
+
+
+WRITES = "case {prompt} in *broken*) exit 3;; esac; echo ok"
+
+
+def eval_suite(*tests: dict[str, object], **more: object) -> str:
+    """A suite of AgentV, whose tests pass if the agent says ok."""
+    return json.dumps({"tests": [{"assertions": [{"type": "contains", "value": "ok"}]} | one for one in tests]} | more)
+
+
+def test_a_case_in_quarantine_does_not_end_its_suite(tmp_path):
+    """What it would prevent is not red, so that a run without it would be green."""
+    tests = ({"id": "bad", "input": "broken"}, {"id": "good", "input": "hello"})
+    files = {
+        "bench/core.json": None,
+        "e/EVAL.yaml": eval_suite(*tests, execution={"fail_on_error": True}),
+        "f/EVAL.yaml": eval_suite({"id": "other", "input": "hello"}),
+        "skillgym.config.yaml": config(runner(WRITES)),
+    }
+    project(tmp_path, {"case": "bad"}, **files)
+    ran = skillgym("run", "--output", "out", "--jobs", "1", cwd=tmp_path)
+    assert (ran.code, "passed: 2 passed of 2, 1 in quarantine" in ran.err) == (0, True), ran.err
+
+
+def test_what_depends_on_a_case_in_quarantine_is_not_silently_left_out(tmp_path):
+    tests = (
+        {"id": "bad", "input": "broken"},
+        {"id": "next", "input": "hello", "depends_on": ["bad"]},
+        {"id": "last", "input": "hello", "depends_on": ["next"]},
+        {"id": "other", "input": "hello"},
+    )
+    files = {
+        "bench/core.json": None,
+        "e/EVAL.yaml": eval_suite(*tests),
+        "skillgym.config.yaml": config(runner(WRITES)),
+    }
+    project(tmp_path, {"case": "bad"}, **files)
+    ran = skillgym("run", "--output", "out", "--retry", "0", cwd=tmp_path)
+    assert (ran.code, "2 skipped, since they depend on cases in quarantine" in ran.err) == (3, True), ran.err
+    project(tmp_path, {"case": "bad"}, {"case": "next"}, {"case": "last"}, **files)
+    ran = skillgym("run", "--retry", "0", cwd=tmp_path)
+    assert (ran.code, "3 in quarantine" in ran.err) == (0, True), ran.err
+
+
+def test_traces_have_the_sessions_in_quarantine(tmp_path):
+    project(tmp_path, {"case": "bad"})
+    ran = skillgym("run", "--output", "out", "--report", "otlp=o.json", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    (scope,) = json.loads((tmp_path / "o.json").read_text())["resourceSpans"][0]["scopeSpans"]
+    roots = [{one["key"]: one["value"] for one in span["attributes"]} for span in scope["spans"]]
+    apart = {
+        root["test.case.name"]["stringValue"]: root.get("skillgym.quarantine")
+        for root in roots
+        if "test.case.name" in root
+    }
+    assert apart == {"good": None, "bad": {"boolValue": True}}

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scratch import case, committed, config, git_in, repository, runner, skillgym, suite, written
+from scratch import PROGRAM, case, committed, config, environment, git_in, repository, runner, skillgym, suite, written
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 EIGHT = tuple(map(case, "abcdefgh"))
@@ -150,6 +155,48 @@ def test_a_store_that_the_commit_brings_along_is_refused(project):
     assert (code, "is a file of the commit that is judged, which may say anything" in shown) == (3, True)
 
 
+def test_the_root_of_the_checkout_is_no_exception(project):
+    project.store = "path=."
+    project.push()
+    committed(project.root)
+    code, _, shown = project.propose()
+    assert (code, "is a file of the commit that is judged, which may say anything" in shown) == (3, True), shown
+
+
+def test_a_long_key_of_a_forged_line_is_shortened(project):
+    project.push()
+    (file,) = (project.root.parent / "store").rglob("*.jsonl")
+    key = f"@everyone<img src=x>{'A' * 1_000_000}"
+    file.write_text(file.read_text().replace('"schema":1', f'"schema":1,"{key}":"me"'))
+    code, results, shown = project.propose()
+    assert (code, len(results["run"]["comparison"]["reason"]) < 1_000) == (3, True)
+    assert len(shown) < 10_000
+    for name in ("summary.md", "comment.md"):
+        text = (project.root / ".skillgym-results/2" / name).read_text(encoding="utf-8")
+        assert "cannot be used" in text
+        assert ("<img" in text, "@everyone" in text) == (False, False)
+
+
+def test_results_that_no_run_could_read_are_not_added(project):
+    """Else one case would make every later comparison inconclusive."""
+    project.push()
+    project.commit(skillgym_config_yaml=config(runner(AGENT, model="m" * 5_000)))
+    code, _, shown = project.push()
+    assert (code, "the results were not added to the store: " in shown) == (0, True), shown
+    project.commit(skillgym_config_yaml=config(runner(AGENT)))
+    assert project.propose()[1]["run"]["comparison"]["verdict"] == "no-regression-shown"
+
+
+def test_keys_are_not_stored(project):
+    key = f"ghp_{'a1B2' * 9}"
+    project.commit(bench__core_json=suite(*EIGHT, case(f"with {key}")))
+    _, _, shown = project.push()
+    assert "results added to the store" in shown
+    (file,) = (project.root.parent / "store").rglob("*.jsonl")
+    assert key not in file.read_text()
+    assert project.propose()[1]["run"]["comparison"]["pairs"] == 9
+
+
 def test_results_of_commits_that_are_not_in_the_history_do_not_count(project):
     project.push()
     git_in(project.root, "checkout", "--quiet", "--orphan", "other")
@@ -215,3 +262,37 @@ def test_auto_needs_a_store(project):
     assert (ran.code, "baseline auto without a store" in ran.err) == (2, True)
     ran = skillgym("run", "bench", "--store", "brunch", cwd=project.root)
     assert (ran.code, "unknown store 'brunch'" in ran.err) == (2, True)
+
+
+def cancelled(project: Project, remote: str, waiting: Callable[[], object]) -> str:
+    """What a run says that is cancelled while git waits for a remote; it has to have its reports all the same."""
+    git_in(project.root, "remote", "add", "origin", remote)
+    argv = (PROGRAM, "run", "bench", "--store", "branch", "--store-write", "--output", ".skillgym-results/1")
+    with subprocess.Popen(argv, cwd=project.root, env=environment(), stderr=subprocess.PIPE, text=True) as running:
+        waiting()
+        running.terminate()
+        shown = running.communicate(timeout=60)[1]
+    assert running.returncode == 130, shown
+    file = project.root / ".skillgym-results/1/results.json"
+    assert json.loads(file.read_text(encoding="utf-8"))["run"]["status"] == "cancelled"
+    return shown
+
+
+def test_a_run_that_is_cancelled_while_it_pushes_has_its_reports(project):
+    remote, pushing = project.root.parent / "remote.git", project.root.parent / "pushing"
+    git_in(project.root.parent, "init", "--quiet", "--bare", str(remote))
+    os.mkfifo(pushing)
+    hook = remote / "hooks" / "pre-receive"
+    hook.write_text(f"#!/bin/sh\necho now > {pushing}\nexec sleep 60 >/dev/null 2>&1\n")
+    hook.chmod(0o755)
+    shown = cancelled(project, str(remote), pushing.read_text)
+    assert "the results were not added to the branch skillgym-data: the run was cancelled" in shown
+    assert "8 passed of 8" in shown
+
+
+def test_a_run_that_is_cancelled_while_it_reads_the_store_has_its_reports(project):
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as connections:
+        server.settimeout(60)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/r.git"
+        shown = cancelled(project, address, lambda: connections.enter_context(server.accept()[0]))  # it never answers
+        assert "cancelled" in shown

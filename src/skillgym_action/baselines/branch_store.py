@@ -10,11 +10,12 @@ import os
 import re
 import subprocess
 from base64 import b64encode
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from skillgym_action.baselines import StoreError, StoreText
 from skillgym_action.baselines.path_store import lines_of_file
@@ -48,6 +49,7 @@ _SPEED = ("-c", "http.lowSpeedLimit=1000", "-c", f"http.lowSpeedTime={STORE_GIT_
 _COMMITS = re.compile(r"^Commits since the history began: ([0-9]{1,6})$", re.MULTILINE)
 _REFUSED = re.compile(r"\[rejected\]|\[remote rejected\].*(?:lock|fetch first|non-fast-forward|stale)|stale info")
 _CREDENTIALS = re.compile(r"://[^/@\s]+@")  # in the address of a remote that the user has
+_HTTP_CREDENTIALS = re.compile(r"(https?://)([^/]*)@([^/@]+(?:/.*)?)\Z", re.DOTALL)
 _NO_BRANCH = re.compile(r"couldn't find remote ref")
 
 
@@ -58,12 +60,24 @@ class Remote:
     ``environment``: variables that git needs besides those of all programs, such as those of ssh.
     """
 
-    url: str
+    url: str = field(repr=False)
     token: str = field(default="", repr=False)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @property
+    def address(self) -> str:
+        """The address for arguments of git, which other processes can read: one for HTTP is without its credentials."""
+        return f"{found[1]}{found[3]}" if (found := _HTTP_CREDENTIALS.match(self.url)) else self.url
+
+    def _credentials(self) -> str:
+        """``USER:PASSWORD`` for HTTP; empty if there are none."""
+        if found := _HTTP_CREDENTIALS.match(self.url):
+            user, _, password = found[2].partition(":")
+            return f"{unquote(user)}:{unquote(password)}"
+        return f"x-access-token:{self.token}" if self.token and self.url.startswith(("https://", "http://")) else ""
+
     def variables(self) -> dict[str, str]:
-        """The environment of git. The token is in no argument, which other processes could read."""
+        """The environment of git, with the credentials."""
         found = {
             **self.environment,
             "GIT_CONFIG_GLOBAL": os.devnull,
@@ -72,11 +86,11 @@ class Remote:
             "LC_ALL": "C",
             "GIT_ALLOW_PROTOCOL": _PROTOCOLS,
         }
-        if self.token and self.url.startswith(("https://", "http://")):
-            value = b64encode(f"x-access-token:{self.token}".encode()).decode()
+        if credentials := self._credentials():
+            value = b64encode(credentials.encode()).decode()
             found |= {
                 "GIT_CONFIG_COUNT": "1",
-                "GIT_CONFIG_KEY_0": f"http.{self.url}.extraheader",
+                "GIT_CONFIG_KEY_0": f"http.{self.address}.extraheader",
                 "GIT_CONFIG_VALUE_0": f"Authorization: Basic {value}",
             }
         return found
@@ -127,15 +141,15 @@ class BranchStore:
 
     @contextmanager
     def _clone(self) -> Iterator[_Clone]:
-        with TemporaryDirectory(prefix="skillgym-") as folder:
-            clone = _Clone(Path(folder), self._remote, self._processes)
-            try:
+        try:
+            with TemporaryDirectory(prefix="skillgym-", ignore_cleanup_errors=True) as folder:
+                clone = _Clone(Path(folder), self._remote, self._processes)
                 clone.git("init", "--quiet", "--bare", "--template=", ".")
                 yield clone
-            except InterruptedError:
-                raise
-            except OSError as error:
-                raise StoreError(f"{self.title}: {error.strerror or error}") from error
+        except InterruptedError:
+            raise
+        except OSError as error:
+            raise StoreError(f"{self.title}: {error.strerror or error}") from error
 
 
 class _Clone:
@@ -147,7 +161,7 @@ class _Clone:
     def fetch(self) -> _Tip | None:
         """Fetch the last commit of the branch; None if there is no such branch. Raises StoreError."""
         try:
-            self.git(*_SPEED, "fetch", "--quiet", "--depth=1", "--no-tags", self._remote.url, f"+{REF}:{REF}")
+            self.git(*_SPEED, "fetch", "--quiet", "--depth=1", "--no-tags", self._remote.address, f"+{REF}:{REF}")
         except StoreError as error:
             if _NO_BRANCH.search(str(error)):
                 return None
@@ -191,13 +205,21 @@ class _Clone:
             self._put(README, README_TEXT)
         self._put(file, content)
         tree = self.git("write-tree").decode().strip()
-        number = tip.commits + 1 if tip and tip.commits < COMMITS_UNTIL_SQUASH else 1
-        parent = ("-p", tip.commit) if tip and number > 1 else ()
+        if tip and tip.commits >= COMMITS_UNTIL_SQUASH:
+            with suppress(StoreError):  # a rule for branches may forbid it: then the history grows
+                if not self._push_tree(tree, tip, anew=True):
+                    return ""
+        return self._push_tree(tree, tip, anew=tip is None)
+
+    def _push_tree(self, tree: str, tip: _Tip | None, *, anew: bool) -> str:
+        """Push a commit with those files; empty, or why it was refused. ``anew``: the history begins with it."""
+        number = tip.commits + 1 if tip and not anew else 1
+        parent = ("-p", tip.commit) if tip and not anew else ()
         message = f"Results of a run\n\nCommits since the history began: {number}\n"
         commit = self.git(*IDENTITY, "commit-tree", tree, *parent, "-m", message).decode().strip()
         lease = f"--force-with-lease={REF}:{tip.commit if tip else ''}"
         try:
-            self.git(*_SPEED, "push", "--quiet", "--no-verify", lease, self._remote.url, f"{commit}:{REF}")
+            self.git(*_SPEED, "push", "--quiet", "--no-verify", lease, self._remote.address, f"{commit}:{REF}")
         except StoreError as error:
             if _REFUSED.search(str(error)):
                 return str(error)

@@ -20,6 +20,11 @@ def run_file(name: str, at: datetime) -> str:
     return f"{at:%Y-%m}/{at:%Y%m%dT%H%M%SZ}-{sha256(name.encode(errors='replace')).hexdigest()[:12]}.jsonl"
 
 
+def is_run_file(path: str) -> bool:
+    """Whether a path below the store's folder is that of a run's file."""
+    return RUN_FILE.fullmatch(path) is not None
+
+
 def newest_first(names: Iterable[str]) -> list[str]:
     """Those that are names of runs' files, the newest first."""
     return sorted(filter(RUN_FILE.fullmatch, names), reverse=True)

@@ -14,7 +14,12 @@ from pydantic import Field, ValidationError
 
 from skillgym_action.baselines import StoreError
 from skillgym_action.comparison.differences import judge_in_words
-from skillgym_action.limits import MAX_STORED_LINE_BYTES, MAX_STORED_LINE_ENTRIES, MAX_STORED_SESSIONS
+from skillgym_action.limits import (
+    MAX_STORED_KEY_PATH_CHARACTERS,
+    MAX_STORED_LINE_BYTES,
+    MAX_STORED_LINE_ENTRIES,
+    MAX_STORED_SESSIONS,
+)
 from skillgym_action.model.verdicts import JUDGED, Status
 from skillgym_action.storage.field_types import (
     COMMIT,
@@ -31,6 +36,7 @@ from skillgym_action.storage.field_types import (
 from skillgym_action.storage.mapping import MappedModel
 from skillgym_action.storage.results_schema import InputsEntry
 from skillgym_action.storage.stored_runs import plain_message
+from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -275,7 +281,7 @@ def parsed_line(content: bytes, place: str) -> StoredLine:
         line = StoredLine.model_validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        at = ".".join(map(str, first["loc"]))
+        at = clipped(".".join(map(str, first["loc"])), MAX_STORED_KEY_PATH_CHARACTERS)
         raise StoreError(f"{place}: {f'{at}: ' if at else ''}{plain_message(first)}") from error
     if wrong := line.contradiction():
         raise StoreError(f"{place}: {wrong}")

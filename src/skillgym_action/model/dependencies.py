@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
+    from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkCase
 
 
@@ -58,10 +59,38 @@ def unmet_dependency(execution: Execution, done: Mapping[str, Result]) -> Judgem
     failed = next((name for name in case.depends_on if name in done and done[name].status not in GREEN), None)
     if failed is None or case.on_dependency_failure == "run":
         return None
-    reason = f"it depends on {failed}, which is {done[failed].status}"
+    reason = f"{_depends_on(failed)}{done[failed].status}"
     if case.on_dependency_failure == "skip":
         return Judgement(status=Status.SKIPPED, origin="dependency", reason=reason)
     failure = Failure(name="DependencyFailed", message=reason, location=case.location)
     return Judgement(
         status=Status.FAILED, origin="dependency", failure_class=ASSERTION_FAILURE, failure=failure, reason=reason
     )
+
+
+def skipped_for_quarantine(report: RunReport) -> int:
+    """How many executions were skipped because what they depend on is in quarantine, directly or not."""
+    apart = {_name(result) for result in report.quarantined if result.status not in GREEN}
+    waiting = [result for result in report.results if result.judgement.origin == "dependency"] if apart else []
+    skipped = [result for result in waiting if result.status is Status.SKIPPED]
+    found, before = 0, -1
+    while found != before:
+        before = found
+        because = {(suite, runner, _depends_on(case)) for suite, case, runner in apart}
+        unmet = [result for result in skipped if _cause(result) in because]
+        apart |= set(map(_name, unmet))
+        found = len(unmet)
+    return found
+
+
+def _depends_on(case_id: str) -> str:
+    return f"it depends on {case_id}, which is "
+
+
+def _name(result: Result) -> tuple[str, str, str]:
+    return result.suite.path, result.case_id, result.runner.id if result.runner else ""
+
+
+def _cause(result: Result) -> tuple[str, str, str]:
+    """Suite, runner, and the reason without the status at its end, which is one word."""
+    return result.suite.path, _name(result)[2], f"{(result.judgement.reason or '').rpartition(' ')[0]} "

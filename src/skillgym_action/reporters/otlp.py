@@ -50,7 +50,7 @@ def render(report: RunReport, *, artifacts: ArtifactSource | None = None, conten
     head = _json({"resource": {"attributes": _attributes(_resource(report))}, "scopeSpans": [{"scope": scope}]})
     yield f'{{"resourceSpans":[{head[: -len("}]}")]},"spans":['
     first = True
-    for result in report.results:
+    for result in (*report.results, *report.quarantined):
         for attempt in result.attempts:
             trace = _Trace(report, result, attempt, content=content)
             stored = artifacts.session(attempt.directory, 0) if artifacts else NOT_STORED
@@ -163,6 +163,7 @@ class _Trace:
             "skillgym.session.repetition": attempt.repetition,
             "skillgym.session.number": attempt.session,
             "skillgym.session.directory": attempt.directory,
+            "skillgym.quarantine": True if result.quarantine else None,
             "skillgym.failure_class": self._failure.id if self._failure else None,
         }
 

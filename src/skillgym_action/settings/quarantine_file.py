@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import date  # noqa: TC003 - pydantic needs it
+from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from skillgym_action.documents.documents import checked, read_document
 from skillgym_action.documents.located_values import key_path_text
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 QUARANTINE = "skillgym.quarantine.yaml"
 # Nothing that would have to be escaped in Markdown, HTML or a terminal.
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/#?&=%+-]*)?")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 WRITTEN_AS = "write `quarantine:` and below it a list of entries with case, reason, owner and expires"
 
 
@@ -46,6 +47,13 @@ def _address(text: str) -> str:
     if not _ADDRESS.fullmatch(text):
         raise ValueError("must be an address that begins with https:// or http://")
     return text
+
+
+def _day(value: object) -> object:
+    """Not the seconds since 1970, or days without hyphens, that pydantic takes for a date, too."""
+    if isinstance(value, date) or (isinstance(value, str) and _DAY.fullmatch(value)):
+        return value
+    raise ValueError("must be a day such as 2026-12-01")
 
 
 Pattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
@@ -63,7 +71,7 @@ class EntrySection(BaseModel):
     reason: Sentence
     owner: Sentence
     issue: Annotated[Sentence, AfterValidator(_address)] | None = None
-    expires: date
+    expires: Annotated[date, BeforeValidator(_day)]
 
 
 class QuarantineSections(BaseModel):

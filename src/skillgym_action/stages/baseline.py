@@ -12,7 +12,8 @@ from skillgym_action.baselines.execution_digests import ExecutionDigests
 from skillgym_action.baselines.permission import base_branch, refusal, run_group
 from skillgym_action.baselines.pooling import Wanted, pooled, provisional, wanted_of
 from skillgym_action.baselines.reading import BaseHistory, BasePoint, read_history
-from skillgym_action.baselines.stored_lines import EntryKey, ExecutionName, lines_of, major
+from skillgym_action.baselines.run_names import is_run_file
+from skillgym_action.baselines.stored_lines import EntryKey, ExecutionName, lines_of, major, parsed_line
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.comparison import Comparison, Coverage
 from skillgym_action.model.errors import Problem, UsageError
@@ -22,6 +23,7 @@ from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from skillgym_action.model.execution import Plan
     from skillgym_action.model.result import Result
@@ -124,6 +126,8 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
     except StoreError as error:
         services.observer.progress(terminal_line(f"note: {UNUSABLE}: {error}"))
         return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error}", writes=writes)
+    except InterruptedError as error:  # the run goes on to its reports
+        return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error.strerror}", writes=writes)
     return StoredBaseline(title=title, history=found, writes=writes)
 
 
@@ -132,12 +136,16 @@ def _refuse_committed(services: Services, store: StoreOptions) -> None:
     root = services.repository.root
     if store.path is None or not store.path.is_relative_to(root):
         return
-    path = store.path.relative_to(root).as_posix()
     committed = sorted(
-        name for name in services.repository.committed_files() if name == path or name.startswith(f"{path}/")
+        name for name in services.repository.committed_files() if _is_in_store(root / name, store.path, root)
     )
     if committed:
         raise StoreError(f"{committed[0]} is a file of the commit that is judged, which may say anything")
+
+
+def _is_in_store(file: Path, store: Path, root: Path) -> bool:
+    """Whether a file of the checkout would be read. In the root, where all files are, those with names of runs are."""
+    return is_run_file(file.relative_to(root).as_posix()) if store == root else file.is_relative_to(store)
 
 
 def wanted_of_plan(services: Services, plan: Plan, templates: Mapping[str, str | None]) -> dict[int, Wanted]:
@@ -220,7 +228,12 @@ def add_to_store(services: Services, report: RunReport, store: StoreOptions | No
         problem = Problem(message=f"the results were not added to {title}: {reason}")
         return replace(report, warnings=(*report.warnings, problem))
     try:
+        for line in lines:  # one that cannot be read would make every later comparison inconclusive
+            parsed_line(line, "this run")
         services.store.add(b"".join(lines), id_, services.clock.now())
+    except InterruptedError as error:
+        problem = Problem(message=f"the results were not added to {title}: {error.strerror}")
+        return replace(report, cancelled=True, warnings=(*report.warnings, problem))
     except StoreError as error:
         remedy = "see docs/how-to/compare-with-a-baseline.md of skillgym-action"
         problem = Problem(message=f"the results were not added to the store: {error}", remedy=remedy)

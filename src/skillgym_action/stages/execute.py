@@ -286,7 +286,8 @@ class _Executor:
             with self._lock:
                 if execution.decides:
                     self._failures.add(result)
-                if execution.suite.stops_on_error and result.status is Status.ERRORED:
+                ends_suite = execution.suite.stops_on_error and not execution.quarantine
+                if ends_suite and result.status is Status.ERRORED:
                     self._errored.setdefault(_on_runner(execution), execution.case.id)
             before[execution.case.id] = result
             results.append(_reported(self.services, result))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.dependencies import skipped_for_quarantine
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.result import of_kind
 from skillgym_action.model.run_report import Decision
@@ -149,6 +150,8 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
         yield _errored(errored, totals, options)
     elif not totals.judged:
         yield "nothing was judged"
+    if unmet := skipped_for_quarantine(report):
+        yield f"{unmet} skipped, since they depend on cases in quarantine"
     yield from _no_pass_rate(totals, options)
     yield from _unknown_uplift(report, options)
     if "regression" in options.fail_on:

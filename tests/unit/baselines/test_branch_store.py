@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from base64 import b64decode
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
@@ -70,6 +71,21 @@ def test_the_history_begins_anew_after_some_commits(store, remote, tmp_path):
     assert contents(store) == [b"2", b"1"]
 
 
+def test_where_the_history_may_not_begin_anew_it_grows(store, remote, tmp_path):
+    """A rule for branches may forbid it, which must not end what is stored."""
+    git_in(remote, "config", "receive.denyNonFastForwards", "true")
+    store.add(b"1\n", "1", AT)
+    clone = tmp_path / "clone"
+    git_in(tmp_path, "clone", "--quiet", "--branch", module.STORE_BRANCH, str(remote), str(clone))
+    message = f"--message=Results\n\nCommits since the history began: {COMMITS_UNTIL_SQUASH}\n"
+    git_in(clone, *IDENTITY, "commit", "--quiet", "--allow-empty", message)
+    git_in(clone, "push", "--quiet", "origin", module.STORE_BRANCH)
+    for number in (2, 3):
+        store.add(b"%d\n" % number, str(number), AT + timedelta(days=number))
+    assert contents(store) == [b"3", b"2", b"1"]
+    assert git_in(remote, "rev-list", "--count", module.STORE_BRANCH) == "4\n"
+
+
 def test_a_remote_that_is_not_there_is_an_error_without_credentials(tmp_path):
     url = f"file://user:hunter2@{tmp_path}/nothing.git"
     with (
@@ -88,3 +104,17 @@ def test_the_token_is_in_no_argument_and_only_for_the_repository():
     variables = remote.variables()
     assert variables["GIT_CONFIG_KEY_0"] == "http.https://github.example/octo/skills.git.extraheader"
     assert "GIT_CONFIG_COUNT" not in Remote(url="file:///srv/skills.git", token="abc").variables()
+
+
+def test_credentials_of_an_address_are_in_no_argument():
+    """Such as those that GitLab writes into the address of a checkout's remote."""
+    remote = Remote(url="https://ci-token:hunter%402@gitlab.example:8443/octo/skills.git")
+    assert remote.address == "https://gitlab.example:8443/octo/skills.git"
+    assert "hunter" not in repr(remote)
+    variables = remote.variables()
+    assert variables["GIT_CONFIG_KEY_0"] == "http.https://gitlab.example:8443/octo/skills.git.extraheader"
+    scheme, _, sent = variables["GIT_CONFIG_VALUE_0"].removeprefix("Authorization: ").partition(" ")
+    assert (scheme, b64decode(sent)) == ("Basic", b"ci-token:hunter@2")
+    for other in ("git@gitlab.example:octo/skills.git", "ssh://git@gitlab.example/octo/skills.git", "/srv/skills.git"):
+        assert Remote(url=other).address == other
+        assert "GIT_CONFIG_COUNT" not in Remote(url=other).variables()
