@@ -240,7 +240,7 @@ NODE = (
     "{workspace}"
     "export default [{{ id: 'one', prompt: 'x', assert(report) {{ assert.output.includes(report, wanted) }} }}];\n"
 )
-AGENTV = (
+AGENTV_PROGRAM = (
     "import {{ wanted }} from './rules.mjs';\n"
     "import {{ defineEval }} from '@agentv/sdk';\n"
     "let workspace;\n"
@@ -255,7 +255,7 @@ PROGRAMS = {
         "export const workspace = {{ mode: 'isolated', templateDir: 'start' }};\n",
     ),
     "agentv": (
-        "own.eval.ts", AGENTV, "rules.mjs", "export const wanted = '{}';\n",
+        "own.eval.ts", AGENTV_PROGRAM, "rules.mjs", "export const wanted = '{}';\n",
         "workspace = {{ template: './start' }};\n",
     ),
 }  # fmt: skip
