@@ -158,6 +158,26 @@ def test_two_pushes_at_once_lose_nothing(hosted):
     assert "4 runs of main" in hosted.proposed({"README.md": "x"})[1]
 
 
+def test_a_push_between_the_check_of_another_and_its_end_is_no_error(hosted):
+    """The remote moves the branch while it receives a push, as another job's push may: ``cannot lock ref``."""
+    hosted.pushed()
+    hook = hosted.remote / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(
+        "#!/bin/sh\n"
+        "unset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES\n"
+        "[ -e moved ] && exit 0\n"
+        "touch moved\n"
+        f"other=$(git -c user.name=x -c user.email=x@example commit-tree -p {BRANCH} -m other {BRANCH}^{{tree}})\n"
+        f"exec git update-ref refs/heads/{BRANCH} $other\n"
+    )
+    hook.chmod(0o755)
+    found = hosted.pushed()
+    assert "results added to the branch skillgym-data" in found.said, found.said
+    assert (hosted.remote / "moved").exists()
+    assert len([name for name in hosted.stored() if name.endswith(".jsonl")]) == 2
+
+
 def test_only_the_default_branch_and_protected_ones_write(hosted):
     hosted.pushed(ref="refs/heads/topic")
     assert hosted.stored() == []

@@ -47,7 +47,9 @@ Pull requests are compared with them. Delete this branch to begin anew.
 _PROTOCOLS = "https:http:ssh:git:file"
 _SPEED = ("-c", "http.lowSpeedLimit=1000", "-c", f"http.lowSpeedTime={STORE_GIT_SECONDS}")
 _COMMITS = re.compile(r"^Commits since the history began: ([0-9]{1,6})$", re.MULTILINE)
-_REFUSED = re.compile(r"\[rejected\]|\[remote rejected\].*(?:lock|fetch first|non-fast-forward|stale)|stale info")
+_REFUSED = re.compile(
+    r"\[rejected\]|\[remote rejected\].*(?:lock|failed to update ref|fetch first|non-fast-forward|stale)|stale info"
+)
 _CREDENTIALS = re.compile(r"://[^/@\s]+@")  # in the address of a remote that the user has
 _HTTP_CREDENTIALS = re.compile(r"(https?://)([^/]*)@([^/@]+(?:/.*)?)\Z", re.DOTALL)
 _NO_BRANCH = re.compile(r"couldn't find remote ref")
