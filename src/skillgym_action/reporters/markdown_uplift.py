@@ -78,7 +78,7 @@ def arms_of(report: RunReport, budget: RowBudget) -> ArmComparisons:
         rows=rows,
         left_out=left_out(len(report.uplifts) - len(rows), "comparison"),
     )
-    spending = inline(f"Taken by the sessions of {arms_spending(report)}.")
+    spending = inline(f"All sessions together: {arms_spending(report)}.")
     spending = spending if budget.take((spending,), _HEAD) else NOTHING
     found = tuple(_comparisons(report, budget))
     return ArmComparisons(explanation=explanation, table=table, spending=spending, comparisons=found)
