@@ -168,7 +168,7 @@ def _add_matching(pattern: str, item: SuiteValue, files: SuiteFiles, tests: Test
     try:
         paths = files_matching(files, pattern)
     except SuiteError as error:
-        tests.add_unreadable(item.problem(str(error), error.problems[0].remedy), item.name)
+        tests.add_unreadable(item.problem(error.problems[0].message, error.problems[0].remedy), item.name)
         return
     if not paths:
         tests.warnings.append(item.problem(f"no file matches {pattern}"))
@@ -190,7 +190,7 @@ def _alternatives(pattern: str) -> Iterator[str]:
 def files_matching(files: SuiteFiles, pattern: str) -> list[Path]:
     """The files that a pattern stands for, sorted.
 
-    Raises SuiteError if it stands for too many patterns, or if one leads out of the repository.
+    Raises SuiteError if it stands for too many patterns, or if one leads out of the checkout.
     """
     alternatives = list(islice(_alternatives(pattern), MAX_BRACE_ALTERNATIVES + 1))
     if len(alternatives) > MAX_BRACE_ALTERNATIVES:
@@ -205,7 +205,7 @@ def _matching(files: SuiteFiles, pattern: str) -> Iterator[Path]:
         step, _, pattern = pattern.partition("/")
         folder = folder.parent if step == ".." else folder
     if files.in_repository and not folder.is_relative_to(files.root):
-        raise SuiteError("the pattern leads out of the repository", remedy="copy the files into it")
+        raise SuiteError("the pattern leads out of the checkout", remedy="copy the files into it")
     return (path for path in paths_matching(folder, pattern) if path.is_file())
 
 

@@ -593,10 +593,10 @@ def test_columns_that_cannot_all_be_used(tmp_path, columns, why):
 
 
 @pytest.mark.parametrize("keys", [{"tests": "../../*.csv"}, {"tests": None, "scenarios": ["file://../../*.csv"]}])
-def test_no_pattern_leads_out_of_the_repository(tmp_path, keys):
+def test_no_pattern_leads_out_of_the_checkout(tmp_path, keys):
     (tmp_path / "x.csv").write_text("input,__expected\nx,contains:x\n", encoding="utf-8")
     try:
         told = " ".join(problems(suite_of(tmp_path / "repository", **keys)))
     except SuiteError as error:
         told = str(error)
-    assert "the pattern leads out of the repository" in told
+    assert "the pattern leads out of the checkout" in told
