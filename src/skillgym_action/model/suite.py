@@ -133,7 +133,7 @@ class CaseConversation:
     """What is said to the agent, one turn after the other, each after its reply.
 
     ``opening``: role and text of the messages before the first turn. ``window``: how many of the last turns the agent
-    is told again; None: all of them. ``judge``: judges each turn before the next one; None: all are played first.
+    gets again; None: all of them. ``judge``: judges each turn before the next one; None: all are played first.
     """
 
     turns: tuple[str, ...]

@@ -133,7 +133,7 @@ def uplift_lists(found: Uplift) -> Iterator[tuple[str, list[str]]]:
         if assertions:
             verb = one if len(assertions) == 1 else many
             title = f"{counted(len(assertions), 'assertion')} {verb} nothing about the difference"
-            yield title, [f"{held.case_id}: {held.assertion}" for held in assertions]
+            yield title, [f"{one.case_id}: {one.assertion}" for one in assertions]
 
 
 def arms_spending(report: RunReport) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentv_files import read
+from nested_keys import mappings_in, with_key
 from skillgym_action.model.errors import SuiteError
 
 if TYPE_CHECKING:
@@ -53,25 +53,6 @@ FREE = ("requires",)
 """Mappings that may have any key."""
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths of all mappings."""
-    found = [at] if isinstance(value, dict) else []
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in items:
-        if key not in FREE:
-            found += places(part, (*at, key))
-    return found
-
-
-def with_key(value: Any, at: tuple[Any, ...], key: str) -> Any:
-    changed = copy.deepcopy(value)
-    inner = changed
-    for step in at:
-        inner = inner[step]
-    inner[key] = 1
-    return changed
-
-
 def told(root: Path, suite: Any, targets: Any) -> str:
     """Everything that is said of the suite."""
     files = {"evals/EVAL.yaml": json.dumps(suite), "targets.yaml": json.dumps(targets), "evals/start/x": ""}
@@ -87,13 +68,13 @@ def test_without_an_unknown_key_nothing_is_said(tmp_path):
     assert told(tmp_path, SUITE, TARGETS) == ""
 
 
-ALL = [("suite", at) for at in places(SUITE)] + [("targets", at) for at in places(TARGETS)]
+ALL = [("suite", at) for at in mappings_in(SUITE, FREE)] + [("targets", at) for at in mappings_in(TARGETS, FREE)]
 
 
 @pytest.mark.parametrize(
     ("file", "at"), ALL, ids=lambda part: ".".join(map(str, part)) if part and part != "suite" else ""
 )
-def test_a_key_that_nobody_knows_is_named_wherever_it_is(tmp_path, file, at):
+def test_an_unknown_key_is_named_wherever_it_is(tmp_path, file, at):
     suite = with_key(SUITE, at, "zebra") if file == "suite" else SUITE
     targets = with_key(TARGETS, at, "zebra") if file == "targets" else TARGETS
     assert "zebra" in told(tmp_path, suite, targets)

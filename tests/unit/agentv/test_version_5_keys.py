@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agentv_files import read
+from nested_keys import mappings_in, with_key
 from skillgym_action.model.errors import SuiteError
 
 if TYPE_CHECKING:
@@ -57,25 +57,6 @@ FREE = ("vars", "tags", "env", "metadata", "args")
 """Mappings that may have any key."""
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths of all mappings."""
-    found = [at] if isinstance(value, dict) else []
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, part in items:
-        if key not in FREE:
-            found += places(part, (*at, key))
-    return found
-
-
-def with_key(value: Any, at: tuple[Any, ...]) -> Any:
-    changed = copy.deepcopy(value)
-    inner = changed
-    for step in at:
-        inner = inner[step]
-    inner["zebra"] = 1
-    return changed
-
-
 def told(root: Path, suite: Any, providers: Any) -> str:
     """Everything that is said of the suite."""
     files = {
@@ -95,11 +76,11 @@ def test_without_an_unknown_key_nothing_is_said(tmp_path):
     assert told(tmp_path, SUITE, PROVIDERS) == ""
 
 
-@pytest.mark.parametrize("at", places(SUITE), ids=lambda at: ".".join(map(str, at)) or "top")
+@pytest.mark.parametrize("at", mappings_in(SUITE, FREE), ids=lambda at: ".".join(map(str, at)) or "top")
 def test_a_key_that_nobody_knows_is_named_wherever_it_is(tmp_path, at):
-    assert "zebra" in told(tmp_path, with_key(SUITE, at), PROVIDERS)
+    assert "zebra" in told(tmp_path, with_key(SUITE, at, "zebra"), PROVIDERS)
 
 
-@pytest.mark.parametrize("at", places(PROVIDERS), ids=lambda at: ".".join(map(str, at)))
+@pytest.mark.parametrize("at", mappings_in(PROVIDERS, FREE), ids=lambda at: ".".join(map(str, at)))
 def test_a_key_of_a_provider_that_nobody_knows_is_named(tmp_path, at):
-    assert "zebra" in told(tmp_path, SUITE, with_key(PROVIDERS, at))
+    assert "zebra" in told(tmp_path, SUITE, with_key(PROVIDERS, at, "zebra"))
