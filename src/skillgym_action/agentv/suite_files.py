@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.variables import SizeBudget, folders_up, interpolated
@@ -67,7 +68,7 @@ class SuiteFiles:
         """The path of a file in messages."""
         return file.relative_to(self.root).as_posix() if file.is_relative_to(self.root) else file.as_posix()
 
-    @property
+    @cached_property
     def roots(self) -> tuple[Path, ...]:
         """The folders where files are looked for: the suite's and its parents, up to the repository's."""
         return tuple(dict.fromkeys((*folders_up(self.folder, self.root), self.root)))
