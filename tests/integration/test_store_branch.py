@@ -192,12 +192,68 @@ def test_only_the_default_branch_and_protected_ones_write(hosted):
     assert len(hosted.stored()) == 2
 
 
-def test_a_job_that_may_not_write_says_so_and_keeps_its_verdict(hosted):
+def deny_pushes(hosted: Hosted) -> None:
     hook = hosted.remote / "hooks" / "pre-receive"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'Permission to octo/skills.git denied to github-actions[bot].' >&2\nexit 1\n")
     hook.chmod(0o755)
+
+
+def test_a_job_that_may_not_write_says_so_and_keeps_its_verdict(hosted):
+    deny_pushes(hosted)
     found = hosted.pushed(**{"fail-on": "failed"})
     assert found.code == 0, found.said
     assert "the results were not added to the store: the branch skillgym-data: " in found.summary.replace("\\", "")
     assert "Permission to octo/skills.git denied" in found.summary.replace("\\", "")
+
+
+# --- nothing about a store in the workflow ---------------------------------------------------------------
+
+UNNAMED = {"store": "", "fail-on": "failed,errored"}
+
+
+def test_results_are_kept_and_compared_without_an_input(hosted):
+    first = hosted.pushed(**UNNAMED)
+    assert (first.code, len(hosted.stored())) == (0, 2), first.said
+    assert "nothing was compared" not in first.summary
+    equal, comment = hosted.proposed({"README.md": "more"}, **UNNAMED)
+    assert (equal.code, equal.outputs["comparison"]) == (0, "no-regression-shown"), equal.said
+    assert "1 run of main, a minute old, up to" in comment
+    worse, comment = hosted.proposed({"AGENTS.md": BAD}, **{**UNNAMED, "fail-on": "errored"})
+    assert (worse.code, worse.outputs["comparison"]) == (0, "regression"), worse.said
+    assert "**Regression**: " in comment
+
+
+@pytest.mark.parametrize("inputs", [{"store": "none"}, {"baseline": "other", "baseline-optional": "true"}])
+def test_a_workflow_can_turn_the_default_store_off(hosted, inputs):
+    found = hosted.pushed(**UNNAMED | inputs)
+    assert (found.code, hosted.stored()) == (0, []), found.said
+
+
+def test_without_the_permission_to_write_nothing_is_said_of_the_default_store(hosted):
+    deny_pushes(hosted)
+    found = hosted.pushed(**UNNAMED)
+    assert (found.code, hosted.stored()) == (0, []), found.said
+    assert "skillgym-data" not in found.said + found.summary + found.log
+    found, comment = hosted.proposed({"README.md": "more"}, **UNNAMED)
+    assert (found.code, found.outputs["comparison"]) == (0, ""), found.said
+    assert "baseline" not in comment
+    assert "skillgym-data" not in found.said + found.summary + found.log
+
+
+def test_a_default_store_that_was_forged_is_inconclusive(hosted):
+    hosted.pushed(**UNNAMED)
+    hosted.forge("2026-01/20260101T000000Z-000000000000.jsonl", "{}\n")
+    found, comment = hosted.proposed({"README.md": "more"}, **UNNAMED)
+    assert (found.code, found.outputs["comparison"]) == (0, "inconclusive"), found.said
+    assert "the baseline in the store cannot be used" in comment
+
+
+def test_a_gate_needs_the_default_store(hosted):
+    deny_pushes(hosted)
+    gate = UNNAMED | {"fail-on": "regression"}
+    found = hosted.pushed(**gate)
+    assert "the results were not added to the store" in found.summary, found.said
+    found, comment = hosted.proposed({"AGENTS.md": BAD}, **gate)
+    assert (found.code, found.outputs["verdict"]) == (3, "inconclusive"), found.said
+    assert "contents: write" in comment

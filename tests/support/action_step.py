@@ -89,7 +89,7 @@ def variables(
         "GITHUB_RUN_ID": "100",
         "GITHUB_RUN_ATTEMPT": "1",
     }
-    given = {"github-token": JOB_TOKEN, **inputs}
+    given = {"github-token": JOB_TOKEN, "store": "none", **inputs}  # there is no repository at the server's address
     return environment(**(told | {f"INPUT_{name.upper()}": value for name, value in given.items()} | more))
 
 

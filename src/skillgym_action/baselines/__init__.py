@@ -18,6 +18,10 @@ class StoreError(Exception):
     """A store cannot be read or written. The text says what happened, where, and what to do."""
 
 
+class StoreAccessError(StoreError):
+    """The place of a store cannot be reached, or there is no right to read or to write it."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreText:
     """Lines of a store, without the last line feed. ``place``: the file that they are in, for messages."""

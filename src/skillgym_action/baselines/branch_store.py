@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from skillgym_action.baselines import StoreError, StoreText
+from skillgym_action.baselines import StoreAccessError, StoreError, StoreText
 from skillgym_action.baselines.path_store import lines_of_file
 from skillgym_action.baselines.run_names import newest_first, run_file, too_old
 from skillgym_action.limits import (
@@ -107,7 +107,10 @@ class _Tip:
 
 
 class BranchStore:
-    """The branch ``skillgym-data`` of a repository. See ``Store``."""
+    """The branch ``skillgym-data`` of a repository. See ``Store``.
+
+    What git says about the other repository is a StoreAccessError.
+    """
 
     title = f"the branch {STORE_BRANCH}"
 
@@ -167,7 +170,7 @@ class _Clone:
         except StoreError as error:
             if _NO_BRANCH.search(str(error)):
                 return None
-            raise
+            raise StoreAccessError(str(error)) from error
         commit = self.git("rev-parse", REF).decode().strip()
         message = self.git("log", "-1", "--format=%B", commit).decode(errors="replace")
         found = _COMMITS.search(message)
@@ -225,7 +228,7 @@ class _Clone:
         except StoreError as error:
             if _REFUSED.search(str(error)):
                 return str(error)
-            raise
+            raise StoreAccessError(str(error)) from error
         return ""
 
     def _drop(self, names: list[str]) -> None:

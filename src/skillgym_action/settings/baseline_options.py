@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.errors import UsageError
-from skillgym_action.settings.option_types import PATH_STORE
+from skillgym_action.settings.option_types import PATH_STORE, StoreWord
 
 if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from skillgym_action.storage.changed_suites import SuiteComparison
 
 STORED_BASELINE = "auto"  # the value of ``baseline`` that means the store
+DEFAULT_STORE: StoreWord = "branch"
+NO_STORE: StoreWord = "none"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,6 +27,7 @@ class StoreOptions:
 
     ``named``: as the user wrote it. ``asked``: outside of GitHub, whether this run writes to it. ``reports``: whether
     the job publishes what it ran; one of ``mode: run`` leaves that, and storing, to another job.
+    ``optional``: nobody asked for a store or for what needs one, so that nothing is said of one that there is not.
     """
 
     kind: Literal["branch", "path"]
@@ -32,6 +35,7 @@ class StoreOptions:
     path: Path | None = None
     asked: bool = False
     reports: bool = True
+    optional: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,16 +56,31 @@ class ReportOptions:
     configuration_differs: bool = False
 
 
+def store_name(settings: Settings, config: Config, context: LaunchContext) -> str | None:
+    """The store, as users name it; None: there is none.
+
+    In the action the branch is the default, unless a baseline is named. It begins to exist with the first run of the
+    default branch whose token may write contents.
+    """
+    if named := settings.store or config.file.store:
+        return named if named != NO_STORE else None
+    job, baseline = context.job, settings.baseline or config.file.run.baseline
+    on_github = job is not None and job.event is not None and job.repository_token
+    return DEFAULT_STORE if on_github and baseline in (None, STORED_BASELINE) else None
+
+
 def store_options(settings: Settings, config: Config, context: LaunchContext) -> StoreOptions | None:
     """The store of a run; None: there is none. Raises UsageError for a path that a commit has replaced by a link."""
-    named = settings.store or config.file.store
+    named = store_name(settings, config, context)
     if settings.store_write and named is None:
         raise UsageError("--store-write without a store: there is nothing to write to", remedy="name a --store")
     if named is None:
         return None
     reports = context.job is None or context.job.stores
     if not named.startswith(PATH_STORE):
-        return StoreOptions(kind="branch", named=named, asked=settings.store_write, reports=reports)
+        asked_for = settings.store or config.file.store or settings.baseline or config.file.run.baseline
+        optional = not asked_for and "regression" not in (settings.fail_on or config.file.run.fail_on or ())
+        return StoreOptions(kind="branch", named=named, asked=settings.store_write, reports=reports, optional=optional)
     path = named.removeprefix(PATH_STORE)
     folder = context.cwd if settings.store else config.folder or context.cwd
     absolute = context.suite_source.in_head(Path(os.path.normpath(folder / path)))

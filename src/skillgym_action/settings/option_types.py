@@ -15,7 +15,7 @@ Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 Keep = Literal["changed", "all", "none"]
 OnLimit = Literal["failed", "errored"]
 Stop = Literal["futility"]
-StoreWord = Literal["branch"]
+StoreWord = Literal["branch", "none"]
 PATH_STORE = "path="  # before the path of a store that is a folder or a file
 FAIL_ON = (
     "failed",
@@ -70,4 +70,4 @@ FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
 ReportPaths = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_reports)]
 """Reports as (kind, path); ``PRINTED`` is the path of the only one that goes to standard output."""
 StoreName = Annotated[str, AfterValidator(_store)]
-"""``branch``, or ``path=`` and a folder or file."""
+"""``branch``, ``none``, or ``path=`` and a folder or file."""

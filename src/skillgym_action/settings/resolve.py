@@ -21,7 +21,7 @@ from skillgym_action.model.suite import Bootstrap, SkillSettings, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
 from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.settings.arm_options import arm_options
-from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_options
+from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_name, store_options
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
 from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
@@ -261,7 +261,7 @@ def _snapshot_options(settings: Settings, config: Config, context: LaunchContext
 
 def _report_options(settings: Settings, config: Config, context: LaunchContext) -> ReportOptions:
     named = settings.baseline or config.file.run.baseline
-    if named == STORED_BASELINE or (not named and (settings.store or config.file.store)):
+    if named == STORED_BASELINE or (not named and store_name(settings, config, context)):
         auto, named = True, None
     else:
         auto = False

@@ -7,7 +7,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
-from skillgym_action.baselines import StoreError
+from skillgym_action.baselines import StoreAccessError, StoreError
 from skillgym_action.baselines.execution_digests import ExecutionDigests
 from skillgym_action.baselines.permission import base_branch, refusal, run_group
 from skillgym_action.baselines.pooling import Wanted, pooled, provisional, wanted_of
@@ -84,12 +84,14 @@ class StoredBaseline:
     """What the store has of the base; or ``problem``: why it cannot be used. ``title``: what the store is called.
 
     ``writes``: whether this run will add to the store, so that one without entries is only at its beginning.
+    ``optional``: a store without results of the base is not worth a warning.
     """
 
     title: str
     history: BaseHistory | None = None
     problem: str = ""
     writes: bool = False
+    optional: bool = False
 
     def of(self, wanted: list[Wanted], *, shard: bool = False) -> RunReport | None:
         """The baseline for executions; None if the store has none."""
@@ -124,11 +126,14 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
         )
         found = read_history(services.store, point)
     except StoreError as error:
+        if store.optional and isinstance(error, StoreAccessError):
+            services.observer.detail(terminal_line(f"nothing was compared with {title}: {error}"))
+            return None
         services.observer.progress(terminal_line(f"note: {UNUSABLE}: {error}"))
         return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error}", writes=writes)
     except InterruptedError as error:  # the run goes on to its reports
         return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error.strerror}", writes=writes)
-    return StoredBaseline(title=title, history=found, writes=writes)
+    return StoredBaseline(title=title, history=found, writes=writes, optional=store.optional)
 
 
 def _refuse_committed(services: Services, store: StoreOptions) -> None:
@@ -193,6 +198,8 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     base = stored.of(wanted_of(report), shard=report.shard is not None)
     if base is not None:
         return replace(report, comparison=compare(base, report))
+    if stored.optional:
+        return report
     history_ = stored.history
     others = (
         f" (it has {counted(history_.others, 'run')} of other branches or commits)"
@@ -202,7 +209,8 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     remedy = (
         "this run is the first of its branch; later ones are compared with it"
         if stored.writes
-        else "run this workflow on the base branch once; outside of GitHub, run there with --store-write"
+        else "run this workflow on the base branch once, with permissions: contents: write; outside of GitHub, run "
+        "there with --store-write"
     )
     problem = Problem(message=f"{stored.title} has no results of the base: nothing was compared{others}", remedy=remedy)
     return replace(report, warnings=(*report.warnings, problem))
@@ -235,11 +243,19 @@ def add_to_store(services: Services, report: RunReport, store: StoreOptions | No
         problem = Problem(message=f"the results were not added to {title}: {error.strerror}")
         return replace(report, cancelled=True, warnings=(*report.warnings, problem))
     except StoreError as error:
-        remedy = "see docs/how-to/compare-with-a-baseline.md of skillgym-action"
-        problem = Problem(message=f"the results were not added to the store: {error}", remedy=remedy)
-        return replace(report, warnings=(*report.warnings, problem))
+        return _not_added(services, report, store, error)
     services.observer.progress(terminal_line(f"results added to {title}"))
     return report
+
+
+def _not_added(services: Services, report: RunReport, store: StoreOptions, error: StoreError) -> RunReport:
+    """The report, with a warning unless nobody asked for the store and the token may not write to it."""
+    if store.optional and isinstance(error, StoreAccessError):
+        services.observer.detail(terminal_line(f"results are not added to the store: {error}"))
+        return report
+    remedy = "see docs/how-to/compare-with-a-baseline.md of skillgym-action"
+    problem = Problem(message=f"the results were not added to the store: {error}", remedy=remedy)
+    return replace(report, warnings=(*report.warnings, problem))
 
 
 def with_first_run(options: Options, stored: StoredBaseline | None) -> Options:
