@@ -101,12 +101,21 @@ def fitted(data: Json, most: int) -> tuple[str, bool]:
 
     A cut text is a list: its beginning, the number of characters left out, its end.
     """
-    text = ""
-    for characters, steps in _CUTS:
+    text, longest, count = "", _longest_text(data), len(data.get("steps") or ())
+    different = dict.fromkeys((min(characters, longest), min(steps, count)) for characters, steps in _CUTS)
+    for characters, steps in different:
         text = html_data(_encoded(_cut(_with_steps(data, steps), characters)))
         if len(text) <= most and (text.isascii() or len(text.encode()) <= most):
             return text, True
     return text, False
+
+
+def _longest_text(value: Any) -> int:
+    """The length of the longest text that may be cut."""
+    if isinstance(value, LongText):
+        return len(value)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return max(map(_longest_text, inner), default=0)
 
 
 def _with_steps(data: Json, most: int) -> Json:

@@ -51,8 +51,7 @@ _ENTITIES = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]|$
     ord(">"): "&gt;",
 }
 _HTML = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;"))  # in this order
-_DATA = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
-_IN_DATA = re.compile("[<>&\u2028\u2029]")
+_DATA = tuple((character, f"\\u{ord(character):04x}") for character in "<>&\u2028\u2029")
 _FENCE = re.compile(r"`{3,}")
 _UNSAFE_IN_BACKTICKS = re.compile(r"[`|\\]")
 
@@ -129,7 +128,9 @@ def html_text(text: str) -> str:
 
 def html_data(json_text: str) -> str:
     """Return JSON for a script element that is not executed: without characters that could end the element."""
-    return json_text.translate(_DATA) if _IN_DATA.search(json_text) else json_text
+    for character, escaped in _DATA:  # str.translate takes 20 times as long
+        json_text = json_text.replace(character, escaped)
+    return json_text
 
 
 # --- Markdown ---------------------------------------------------------------------------------------
