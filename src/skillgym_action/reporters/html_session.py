@@ -104,7 +104,8 @@ def fitted(data: Json, most: int) -> tuple[str, bool]:
     text, longest, count = "", _longest_text(data), len(data.get("steps") or ())
     different = dict.fromkeys((min(characters, longest), min(steps, count)) for characters, steps in _CUTS)
     for characters, steps in different:
-        text = html_data(_encoded(_cut(_with_steps(data, steps), characters)))
+        kept = _with_steps(data, steps)
+        text = html_data(_encoded(_cut(kept, characters) if characters < longest else kept))
         if len(text) <= most and (text.isascii() or len(text.encode()) <= most):
             return text, True
     return text, False
