@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.errors import UsageError
-from skillgym_action.settings.option_types import PATH_STORE, StoreWord
+from skillgym_action.settings.option_types import PATH_STORE, StoreWord, reuse_days
 
 if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
@@ -69,6 +69,14 @@ def store_name(settings: Settings, config: Config, context: LaunchContext) -> st
     return DEFAULT_STORE if on_github and baseline in (None, STORED_BASELINE) else None
 
 
+def _is_asked_for(settings: Settings, config: Config) -> bool:
+    """Whether the user named a store, or what needs one."""
+    run, reuse = config.file.run, settings.reuse or config.file.reuse
+    if settings.store or config.file.store or settings.baseline or run.baseline:
+        return True
+    return "regression" in (settings.fail_on or run.fail_on or ()) or bool(reuse and reuse_days(reuse))
+
+
 def store_options(settings: Settings, config: Config, context: LaunchContext) -> StoreOptions | None:
     """The store of a run; None: there is none. Raises UsageError for a path that a commit has replaced by a link."""
     named = store_name(settings, config, context)
@@ -78,8 +86,7 @@ def store_options(settings: Settings, config: Config, context: LaunchContext) ->
         return None
     reports = context.job is None or context.job.stores
     if not named.startswith(PATH_STORE):
-        asked_for = settings.store or config.file.store or settings.baseline or config.file.run.baseline
-        optional = not asked_for and "regression" not in (settings.fail_on or config.file.run.fail_on or ())
+        optional = not _is_asked_for(settings, config)
         return StoreOptions(kind="branch", named=named, asked=settings.store_write, reports=reports, optional=optional)
     path = named.removeprefix(PATH_STORE)
     folder = context.cwd if settings.store else config.folder or context.cwd
