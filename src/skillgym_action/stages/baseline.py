@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from skillgym_action import __version__
 from skillgym_action.baselines import StoreError
 from skillgym_action.baselines.execution_digests import ExecutionDigests
-from skillgym_action.baselines.permission import base_branch, refusal, run_group
+from skillgym_action.baselines.permission import base_branch, base_revision, refusal, run_group
 from skillgym_action.baselines.pooling import Wanted, pooled, provisional, wanted_of
 from skillgym_action.baselines.reading import BaseHistory, BasePoint, read_history
 from skillgym_action.baselines.run_names import is_run_file
@@ -83,12 +83,14 @@ def compared_with_itself(options: Options) -> UsageError:
 class StoredBaseline:
     """What the store has of the base; or ``problem``: why it cannot be used. ``title``: what the store is called.
 
-    ``writes``: whether this run will add to the store, so that one without entries is only at its beginning.
+    ``branch``: the base branch on GitHub; None: not known. ``writes``: whether this run will add to the store, so that
+    one without entries is only at its beginning.
     """
 
     title: str
     history: BaseHistory | None = None
     problem: str = ""
+    branch: str | None = None
     writes: bool = False
 
     def of(self, wanted: list[Wanted], *, shard: bool = False) -> RunReport | None:
@@ -113,13 +115,13 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
         raise UsageError("baseline auto without a store: there is nothing to compare with", remedy="name a --store")
     commit = services.repository.commit()
     writes = refusal(services.event, commit, asked=store.asked) is None and store.reports
-    title = services.store.title
+    title, branch = services.store.title, base_branch(services.event)
     try:
         _refuse_committed(services, store)
         point = BasePoint(
             now=services.clock.now(),
-            branch=base_branch(services.event),
-            commits=history(services.repository.root, services.processes),
+            branch=branch,
+            commits=history(services.repository.root, services.processes, base_revision(services.event, commit)),
             group=run_group(services.event),
         )
         found = read_history(services.store, point)
@@ -128,7 +130,7 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
         return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error}", writes=writes)
     except InterruptedError as error:  # the run goes on to its reports
         return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error.strerror}", writes=writes)
-    return StoredBaseline(title=title, history=found, writes=writes)
+    return StoredBaseline(title=title, history=found, branch=branch, writes=writes)
 
 
 def _refuse_committed(services: Services, store: StoreOptions) -> None:
@@ -189,7 +191,7 @@ def with_inputs(results: tuple[Result, ...], wanted: Mapping[int, Wanted]) -> tu
 def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     """The report with the comparison; a store that cannot be used is an inconclusive one, an empty one a warning."""
     if stored.problem:
-        return replace(report, comparison=_inconclusive(stored.problem))
+        return replace(report, comparison=_inconclusive(stored))
     base = stored.of(wanted_of(report), shard=report.shard is not None)
     if base is not None:
         return replace(report, comparison=compare(base, report))
@@ -199,18 +201,26 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
         if history_ and history_.others
         else ""
     )
-    remedy = (
-        "this run is the first of its branch; later ones are compared with it"
-        if stored.writes
-        else "run this workflow on the base branch once; outside of GitHub, run there with --store-write"
+    problem = Problem(
+        message=f"{stored.title} has no results of the base: nothing was compared{others}", remedy=_first_run(stored)
     )
-    problem = Problem(message=f"{stored.title} has no results of the base: nothing was compared{others}", remedy=remedy)
     return replace(report, warnings=(*report.warnings, problem))
 
 
-def _inconclusive(reason: str) -> Comparison:
+def _first_run(stored: StoredBaseline) -> str:
+    """What makes the results that the store lacks."""
+    if stored.writes:
+        return "this run is the first of its branch; later ones are compared with it"
+    if stored.branch is None:
+        return "run on the base branch once, with --store-write"
+    return f"run this workflow once for the branch {stored.branch}, on a push or by hand"
+
+
+def _inconclusive(stored: StoredBaseline) -> Comparison:
     nothing = Coverage(judged=0, planned=0, compared=0, base_pairs=0)
-    return Comparison(base_id="the store", base_commit=None, verdict="inconclusive", reason=reason, coverage=nothing)
+    return Comparison(
+        base_id=stored.title, base_commit=None, verdict="inconclusive", reason=stored.problem, coverage=nothing
+    )
 
 
 def add_to_store(services: Services, report: RunReport, store: StoreOptions | None) -> RunReport:
