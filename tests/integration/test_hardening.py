@@ -284,13 +284,34 @@ def test_a_python_that_cannot_be_executed_again_is_an_error_and_no_secret_is_use
     assert "planted" not in done.stderr
 
 
-def test_a_signal_during_the_second_start_cancels(tmp_path):
-    """Python's own start takes longer than ours: a module that it imports sends the signal."""
-    send = "import os\nif 'SKILLGYM_BARE_START' in os.environ: os.kill(os.getpid(), {})\n"
+@pytest.fixture
+def interrupts(request) -> Iterator[None]:
+    """What programs that the test starts inherit for SIGINT, whatever this process inherited (``nohup`` ignores it)."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def signalled(number: signal.Signals, folder: Path) -> tuple[int, bool, str]:
+    """Exit code, whether something was printed, and stderr, of a command that gets the signal in its second start.
+
+    Python's own start takes longer than ours: a module that it imports sends the signal.
+    """
+    send = f"import os\nif 'SKILLGYM_BARE_START' in os.environ: os.kill(os.getpid(), {int(number)})\n"
+    written(folder, {"sitecustomize.py": send})
+    done = ran(*MODULE, "schema", cwd=folder, PYTHONPATH=str(folder))
+    return done.returncode, done.stdout != "", done.stderr
+
+
+@pytest.mark.parametrize("interrupts", [signal.default_int_handler], indirect=True, ids=["heeded"])
+def test_a_signal_during_the_second_start_cancels(tmp_path, interrupts):
     for number in (signal.SIGTERM, signal.SIGINT):
-        written(tmp_path, {"sitecustomize.py": send.format(int(number))})
-        done = ran(*MODULE, "schema", cwd=tmp_path, PYTHONPATH=str(tmp_path))
-        assert (done.returncode, done.stdout, done.stderr) == (130, "", "cancelled\n")
+        assert signalled(number, tmp_path) == (130, False, "cancelled\n")
+
+
+@pytest.mark.parametrize("interrupts", [signal.SIG_IGN], indirect=True, ids=["ignored"])
+def test_a_command_that_was_started_to_ignore_interrupts_does(tmp_path, interrupts):
+    assert signalled(signal.SIGINT, tmp_path) == (0, True, "")
 
 
 def test_what_the_tool_starts_gains_no_rights_and_gets_its_signals(tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,9 +94,13 @@ def written(folder: Path, files: dict[str, str | bytes]) -> Path:
     return folder
 
 
+_commits = count(1)
+
+
 def committed(folder: Path) -> None:
+    """Commit all files. Each commit has a message of its own: else two of one second and one content were the same."""
     git_in(folder, "add", "--all")
-    git_in(folder, *IDENTITY, "commit", "--quiet", "--allow-empty", "--message=x")
+    git_in(folder, *IDENTITY, "commit", "--quiet", "--allow-empty", f"--message=Commit {next(_commits)}")
 
 
 def git_in(folder: Path, *args: str) -> str:

@@ -52,6 +52,7 @@ _REFUSED = re.compile(
 )
 _CREDENTIALS = re.compile(r"://[^/@\s]+@")  # in the address of a remote that the user has
 _HTTP_CREDENTIALS = re.compile(r"(https?://)([^/]*)@([^/@]+(?:/.*)?)\Z", re.DOTALL)
+_DENIED = re.compile(r"\bdenied\b|returned error: 40[13]\b|Authentication failed")
 _NO_BRANCH = re.compile(r"couldn't find remote ref")
 
 
@@ -228,7 +229,8 @@ class _Clone:
         except StoreError as error:
             if _REFUSED.search(str(error)):
                 return str(error)
-            raise StoreAccessError(str(error)) from error
+            remedy = "; give the job `permissions: contents: write`" if _DENIED.search(str(error)) else ""
+            raise StoreAccessError(f"{error}{remedy}") from error
         return ""
 
     def _drop(self, names: list[str]) -> None:

@@ -36,13 +36,23 @@ def _is_kept(event: GitHubEvent) -> bool:
 
 
 def base_branch(event: GitHubEvent | None) -> str | None:
-    """The branch whose results are the baseline: of a pull request the one that it is to be merged into.
+    """The branch whose results are the baseline: of a pull request or queue the one to be merged into.
 
     Of a branch whose runs are not stored, the default branch.
     """
     if event is None:
         return None
     return event.base_branch or (event.branch if _is_kept(event) else event.default_branch)
+
+
+def base_revision(event: GitHubEvent | None, commit: str | None) -> str:
+    """The revision whose commits, as far as ``commit`` has them, are the base: what is to be merged is none of it.
+
+    GitHub's test merge has the base as its first parent, which may be newer than the one that the payload names.
+    """
+    if event and commit and commit == event.merge:
+        return "HEAD^1"
+    return (event and event.base) or "HEAD"
 
 
 def run_group(event: GitHubEvent | None) -> str | None:

@@ -12,6 +12,7 @@ from skillgym_action.comparison.differences import judge_in_words
 from skillgym_action.limits import (
     COMMIT_CHARACTERS,
     ENOUGH_POOLED_SESSIONS,
+    MAX_NAMED_BRANCHES,
     MAX_POOLED_RUNS,
 )
 from skillgym_action.model.case_inputs import CaseInputs
@@ -174,7 +175,8 @@ def pool_words(history: BaseHistory, runs: list[StoredRunHead]) -> str:
     times = sorted(datetime.fromisoformat(run.at) for run in runs)
     groups = len({run.group for run in runs})
     newest = max(runs, key=lambda run: run.at)
-    branch = f" of {history.branch}" if history.branch else ""
+    branches = sorted({run.branch or history.branch or "" for run in runs} - {""})  # the base's, and where it began
+    branch = f" of {' and '.join(branches)}" if 0 < len(branches) <= MAX_NAMED_BRANCHES else ""
     ages = [age(history.now - time) for time in (times[-1], times[0])]
     words = ages[0] if ages[0] == ages[1] else f"{ages[0]} to {ages[1]}"
     return f"{counted(groups, 'run')}{branch}, {words} old, up to {newest.commit[:COMMIT_CHARACTERS]}"

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.baselines import StoreError
 from skillgym_action.baselines.stored_lines import parsed_line
+from skillgym_action.clock import iso_timestamp
 from skillgym_action.limits import MAX_BASE_LINES, MAX_STORED_CLOCK_LEAD_SECONDS
 
 if TYPE_CHECKING:
     from skillgym_action.baselines import Store
     from skillgym_action.baselines.stored_lines import StoredLine
+
+NOT_OURS = "no run writes that: look at who did, and remove it from the store"
+CLOCKS = "one of the two clocks is wrong: set that of this machine, or remove the line of the other from the store"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,13 +62,19 @@ def read_history(store: Store, base: BasePoint) -> BaseHistory:
     latest = base.now + timedelta(seconds=MAX_STORED_CLOCK_LEAD_SECONDS)
     seen: dict[tuple[str, str, int, str], str] = {}
     for text in store.newest_first():
-        line = parsed_line(text.content, f"{store.title}: {text.place}")
+        try:
+            line = parsed_line(text.content, f"{store.title}: {text.place}")
+        except StoreError as error:
+            raise StoreError(f"{error}; {NOT_OURS}") from error
         if datetime.fromisoformat(line.run.at) > latest:
-            raise StoreError(f"{store.title}: {text.place}: run.at: is in the future: {line.run.at}")
+            now = iso_timestamp(base.now)
+            raise StoreError(
+                f"{store.title}: {text.place}: run.at: is in the future: {line.run.at}, now {now}; {CLOCKS}"
+            )
         first = line.entries[0]
         key = line.run.id, line.suites[first.suite].path, first.runner, first.case
         if (other := seen.setdefault(key, text.place)) != text.place:
-            raise StoreError(f"{store.title}: {text.place}: run.id: the same run is in {other}, too")
+            raise StoreError(f"{store.title}: {text.place}: run.id: the same run is in {other}, too; {NOT_OURS}")
         if not base.has(line):
             others += 1
             continue

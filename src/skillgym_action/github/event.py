@@ -40,7 +40,7 @@ class GitHubEvent:
 
     ``pull``: number of the pull request, where the payload has it; ``base``: the commit that a pull request or a merge
     group is to be merged into; ``merge``: GitHub's test merge of the head, which actions/checkout checks out.
-    ``base_branch``: of a pull request; ``default_branch``: of the repository, where the payload has it. ``ref`` and
+    ``base_branch``: the one of ``base``; ``default_branch``: of the repository, where the payload has it. ``ref`` and
     ``sha``: what the workflow runs for; ``ref_protected``: whether the branch is protected. ``job``: the job's id.
     """
 
@@ -159,6 +159,7 @@ class _WorkflowRun(BaseModel):
 class _MergeGroup(BaseModel):
     head_sha: Sha
     base_sha: Sha | None = None
+    base_ref: str | None = None
 
 
 class _Issue(BaseModel):
@@ -208,6 +209,8 @@ def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
 
 
 def _base_branch(payload: _Payload, name: str) -> str | None:
+    if name == "merge_group" and (group := payload.merge_group) and group.base_ref:
+        return group.base_ref.removeprefix("refs/heads/")
     pull = payload.pull_request if name in PULL_REQUEST_EVENTS else None
     return pull.base.ref if pull and pull.base else None
 

@@ -159,14 +159,16 @@ def merge_base(root: Path, processes: ProcessLauncher, base: str | None) -> str 
     return None
 
 
-def history(root: Path, processes: ProcessLauncher) -> frozenset[str] | None:
-    """The ids of the commit that is checked out in ``root`` and of those before it, the last ``MAX_HISTORY_COMMITS``.
+def history(root: Path, processes: ProcessLauncher, base: str = "HEAD") -> frozenset[str] | None:
+    """The ids of the merge base of ``base`` and HEAD of ``root``, and of those before it: ``MAX_HISTORY_COMMITS``.
 
-    None without git, or if the clone is shallow. Raises OSError if git does not start.
+    None without git, if the clone is shallow, or if it lacks ``base``. Raises OSError if git does not start.
     """
     if _printed(root, processes, ("rev-parse", "--is-shallow-repository")) != "false":
         return None
-    listed = _printed(root, processes, ("rev-list", f"--max-count={MAX_HISTORY_COMMITS}", "HEAD"))
+    if not (first := _printed(root, processes, ("merge-base", "HEAD", base))):
+        return None
+    listed = _printed(root, processes, ("rev-list", f"--max-count={MAX_HISTORY_COMMITS}", first))
     return frozenset(listed.split()) if listed else None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from skillgym_action import __version__
 from skillgym_action.baselines import StoreAccessError, StoreError
 from skillgym_action.baselines.execution_digests import ExecutionDigests
-from skillgym_action.baselines.permission import base_branch, refusal, run_group
+from skillgym_action.baselines.permission import base_branch, base_revision, refusal, run_group
 from skillgym_action.baselines.pooling import Wanted, pooled, provisional, wanted_of
 from skillgym_action.baselines.reading import BaseHistory, BasePoint, read_history
 from skillgym_action.baselines.run_names import is_run_file
@@ -84,14 +84,15 @@ def compared_with_itself(options: Options) -> UsageError:
 class StoredBaseline:
     """What the store has of the base; or ``problem``: why it cannot be used. ``title``: what the store is called.
 
-    ``writes``: whether this run will add to the store, so that one without entries is only at its beginning.
-    ``compares``: whether the run is compared with it; if not, results are only carried over from it.
-    ``optional``: a store without results of the base is not worth a warning.
+    ``beginning``: what makes the results that it lacks. ``writes``: whether this run will add to the store, so that one
+    without entries is only at its beginning. ``compares``: whether the run is compared with it; if not, results are
+    only carried over from it. ``optional``: a store without results of the base is not worth a warning.
     """
 
     title: str
     history: BaseHistory | None = None
     problem: str = ""
+    beginning: str = ""
     writes: bool = False
     compares: bool = True
     optional: bool = False
@@ -121,13 +122,13 @@ def read_store(
         raise UsageError("baseline auto without a store: there is nothing to compare with", remedy="name a --store")
     commit = services.repository.commit()
     writes = refusal(services.event, commit, asked=store.asked) is None and store.reports
-    title = services.store.title
+    title, branch = services.store.title, base_branch(services.event)
     try:
         _refuse_committed(services, store)
         point = BasePoint(
             now=services.clock.now(),
-            branch=base_branch(services.event),
-            commits=history(services.repository.root, services.processes),
+            branch=branch,
+            commits=history(services.repository.root, services.processes, base_revision(services.event, commit)),
             group=run_group(services.event),
         )
         found = read_history(services.store, point)
@@ -140,7 +141,24 @@ def read_store(
         return StoredBaseline(title=title, problem=str(error), writes=writes, compares=options.auto)
     except InterruptedError as error:  # the run goes on to its reports
         return StoredBaseline(title=title, problem=str(error.strerror), writes=writes, compares=options.auto)
-    return StoredBaseline(title=title, history=found, writes=writes, compares=options.auto, optional=store.optional)
+    return StoredBaseline(
+        title=title,
+        history=found,
+        beginning=_beginning(branch, store, writes=writes),
+        writes=writes,
+        compares=options.auto,
+        optional=store.optional,
+    )
+
+
+def _beginning(branch: str | None, store: StoreOptions, *, writes: bool) -> str:
+    """What makes the results that a store lacks. ``branch``: the base branch on GitHub; None: not known."""
+    if writes:
+        return "this run is the first of its branch; later ones are compared with it"
+    if branch is None:
+        return "run on the base branch once, with --store-write"
+    needs = ", in a job with `permissions: contents: write`" if store.kind == "branch" else ""
+    return f"run this workflow once for the branch {branch}, on a push or by hand{needs}"
 
 
 def _refuse_committed(services: Services, store: StoreOptions) -> None:
@@ -201,7 +219,7 @@ def with_inputs(results: tuple[Result, ...], wanted: Mapping[int, Wanted]) -> tu
 def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     """The report with the comparison; a store that cannot be used is an inconclusive one, an empty one a warning."""
     if stored.problem:
-        return replace(report, comparison=_inconclusive(f"{UNUSABLE}: {stored.problem}"))
+        return replace(report, comparison=_inconclusive(stored))
     base = stored.of(wanted_of(report), shard=report.shard is not None)
     if base is not None:
         return replace(report, comparison=compare(base, report))
@@ -213,19 +231,21 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
         if history_ and history_.others
         else ""
     )
-    remedy = (
-        "this run is the first of its branch; later ones are compared with it"
-        if stored.writes
-        else "run this workflow on the base branch once, with permissions: contents: write; outside of GitHub, run "
-        "there with --store-write"
+    problem = Problem(
+        message=f"{stored.title} has no results of the base: nothing was compared{others}", remedy=stored.beginning
     )
-    problem = Problem(message=f"{stored.title} has no results of the base: nothing was compared{others}", remedy=remedy)
     return replace(report, warnings=(*report.warnings, problem))
 
 
-def _inconclusive(reason: str) -> Comparison:
+def _inconclusive(stored: StoredBaseline) -> Comparison:
     nothing = Coverage(judged=0, planned=0, compared=0, base_pairs=0)
-    return Comparison(base_id="the store", base_commit=None, verdict="inconclusive", reason=reason, coverage=nothing)
+    return Comparison(
+        base_id=stored.title,
+        base_commit=None,
+        verdict="inconclusive",
+        reason=f"{UNUSABLE}: {stored.problem}",
+        coverage=nothing,
+    )
 
 
 def add_to_store(services: Services, report: RunReport, store: StoreOptions | None) -> RunReport:

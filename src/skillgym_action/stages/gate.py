@@ -175,7 +175,7 @@ def _unknown_regression(report: RunReport, options: GateOptions) -> Iterator[str
     if report.comparison is None:
         if options.baseline_optional:
             return
-        yield "no baseline to compare with, so regressions cannot be detected"
+        yield "no baseline to compare with, so regressions cannot be detected: run the suites on the base branch first"
     elif report.comparison.verdict == "inconclusive":
         yield f"comparison with the baseline: {report.comparison.reason}"
 

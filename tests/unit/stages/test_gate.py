@@ -238,8 +238,10 @@ def test_lost_evidence_is_never_green(before, after, reason):
 
 def test_without_a_baseline_regressions_cannot_be_detected():
     assert decided(PASSED, REGRESSION) == (
-        "inconclusive", 3, ["no baseline to compare with, so regressions cannot be detected"]
-    )  # fmt: skip
+        "inconclusive",
+        3,
+        ["no baseline to compare with, so regressions cannot be detected: run the suites on the base branch first"],
+    )
 
 
 @pytest.mark.parametrize(
