@@ -109,7 +109,7 @@ def test_a_lost_store_is_inconclusive_where_a_regression_counts(project):
     code, _, shown = project.propose()
     assert code == 3
     assert "no baseline to compare with, so regressions cannot be detected" in shown
-    assert "run this workflow on the base branch once" in shown
+    assert "run on the base branch once, with --store-write" in shown
     assert project.run()[0] == 0
     assert project.propose("--baseline-optional")[0] == 0
 
