@@ -98,6 +98,7 @@ class Place:
                 "--container-options", " ".join(f"--volume {path}:{inside}" for inside, path in volumes.items()),
                 "--secret", f"GITHUB_TOKEN={token}",
                 "--env", f"GITHUB_API_URL={github.url}", "--env", f"GITHUB_GRAPHQL_URL={github.graphql_url}",
+                *(("--env", f"ARTIFACTS={self.artifacts}") if self.job_image == THIS_MACHINE else ()),
                 *self.options,
             ]  # fmt: skip
             for name, value in self.variables.items():

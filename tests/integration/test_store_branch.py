@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from action_step import step
+from action_step import finished, started, step
 from hosted_repository import BAD, STORE_BRANCH, hosted
 from scratch import git_in
 
@@ -42,11 +42,14 @@ def test_a_remote_that_cannot_be_read_does_not_turn_the_gate_off(repository):
     assert "the baseline in the store cannot be used, so nothing was compared: the branch skillgym-data" in comment
 
 
-def test_each_run_is_a_commit_of_the_branch(repository):
-    for _ in range(3):
-        repository.on_push()
-    assert len(repository.stored()) == 3
-    assert git_in(repository.remote, "rev-list", "--count", STORE_BRANCH).strip() == "3"
+def test_two_pushes_at_once_lose_nothing(repository):
+    repository.on_push()
+    jobs = [started(**repository.push_job()) for _ in range(3)]
+    for process, files in jobs:
+        found = finished(process, files)
+        assert (found.code, "results added to the branch skillgym-data" in found.said) == (0, True), found.said
+    assert len(repository.stored()) == 4
+    assert git_in(repository.remote, "rev-list", "--count", STORE_BRANCH).strip() == "4"
 
 
 def test_a_push_between_the_check_of_another_and_its_end_is_no_error(repository):

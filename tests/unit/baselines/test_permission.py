@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skillgym_action.baselines.permission import base_branch, refusal, run_group
+from skillgym_action.baselines.permission import base_branch, base_revision, refusal, run_group
 from skillgym_action.github.event import GitHubEvent
 
 COMMIT = "a" * 40
@@ -50,3 +50,13 @@ def test_the_base_branch_and_the_group_of_a_run():
     assert base_branch(event("push", ref="refs/heads/release", ref_protected=True)) == "release"
     assert base_branch(None) is None
     assert run_group(event("push")) == "5/b"
+
+
+def test_the_base_of_a_pull_request_is_what_it_is_to_be_merged_into():
+    pull = event("pull_request", base="b" * 40, merge=COMMIT)
+    assert base_revision(pull, COMMIT) == "HEAD^1", "GitHub's test merge"
+    assert base_revision(pull, "c" * 40) == "b" * 40, "the head, or whatever else is checked out"
+    assert base_revision(pull, None) == "b" * 40
+    assert base_revision(event("merge_group", base="b" * 40), COMMIT) == "b" * 40
+    assert base_revision(event("push"), COMMIT) == "HEAD"
+    assert base_revision(None, COMMIT) == "HEAD"

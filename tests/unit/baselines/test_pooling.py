@@ -37,6 +37,18 @@ def test_samples_of_runs_with_equal_keys_are_pooled():
     assert base.id == f"2 runs of main, 60 minutes to 2 hours old, up to {'a' * 12}"
 
 
+def test_the_branches_that_the_runs_are_of_are_named_if_they_are_few():
+    head = run_of("a passed")
+    names = ("release", "main", "next")
+    lines = [line_of(run_of("a passed"), hours=n, branch=branch) for n, branch in enumerate(names, start=1)]
+    known = replace(POINT, branch="release", commits=frozenset({"a" * 40}))
+    few, many = (
+        pooled(read_history(GivenLines(*some), known), wanted_of(head), shard=False) for some in (lines[:2], lines)
+    )
+    assert few.id.startswith("2 runs of main and release, ")
+    assert many.id.startswith("3 runs, ")
+
+
 def test_no_more_are_pooled_than_are_needed():
     head = run_of("a passed")
     assert samples(baseline(head, *(line_of(run_of("a passed 8of8"), hours=n) for n in range(5)))) == {"a": "24 of 24"}

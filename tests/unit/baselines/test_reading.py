@@ -30,13 +30,19 @@ def test_a_run_is_no_baseline_of_itself():
 
 def test_a_run_that_counts_twice_is_refused():
     line = line_of(run_of("a passed"), hours=1)
-    with pytest.raises(StoreError, match=r"runs:2: run.id: the same run is in runs:1, too"):
+    with pytest.raises(StoreError) as found:
         read_history(GivenLines(line, line), POINT)
+    told = "the store: runs:2: run.id: the same run is in runs:1, too; "
+    assert str(found.value) == f"{told}no run writes that: look at who did, and remove it from the store"
 
 
 def test_a_run_of_tomorrow_is_refused():
-    with pytest.raises(StoreError, match=r"runs:1: run.at: is in the future"):
+    with pytest.raises(StoreError) as found:
         read_history(GivenLines(line_of(run_of("a passed"), hours=-25)), POINT)
+    assert str(found.value) == (
+        "the store: runs:1: run.at: is in the future: 2026-01-11T13:00:00.000Z, now 2026-01-10T12:00:00.000Z; one of "
+        "the two clocks is wrong: set that of this machine, or remove the line of the other from the store"
+    )
     assert read_history(GivenLines(line_of(run_of("a passed"), hours=-23)), POINT).lines, "clocks differ"
 
 

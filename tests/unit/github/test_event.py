@@ -163,3 +163,10 @@ def test_a_payload_that_is_not_githubs_is_refused_in_words(seen, payload, words)
 def test_without_a_payload_the_variables_speak(seen):
     event = seen("push", {}, GITHUB_EVENT_PATH="", GITHUB_REF="refs/heads/main", GITHUB_RUN_ID="x")
     assert (event.head, event.run_key) == (Head(sha=MERGE, repository=OURS, branch="main"), "1/2")
+
+
+def test_the_base_branch_of_a_merge_group(seen):
+    group = {"head_sha": SHA, "base_sha": MERGE, "base_ref": "refs/heads/release"}
+    found = seen("merge_group", {"merge_group": group, "repository": {"default_branch": "main"}})
+    assert (found.base_branch, found.base) == ("release", MERGE)
+    assert seen("push", {"merge_group": group}).base_branch is None

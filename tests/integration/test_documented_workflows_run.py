@@ -1,0 +1,225 @@
+"""Every workflow that the documentation shows is run by nektos/act, on this machine: with our action and no engine.
+
+The jobs, their conditions, matrices and outputs are interpreted by act; what others wrote (`actions/cache`, …) has
+stand-ins; agents are a line of shell. What a workflow needs of a repository is in FILES.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from action_with_scripted_agents import AGENT
+from composite_action import composite_action
+from container.act import STAND_INS, THIS_MACHINE, Place
+from documented_workflows import documented
+from git_server import GitServer
+from github_server import JOB_TOKEN, GitHubServer
+from github_state import PullRequest
+from on_github import NUMBER, REPOSITORY
+from paths import REPOSITORY as PROJECT
+from scratch import case, committed, git_in, suite, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from container.act import Workflow as Ran
+    from documented_workflows import Workflow
+
+DOCUMENTED = documented()
+BY_ACT = {"actions/checkout"}  # act has the repository
+OURS = ("org/skillgym-action", "org/skillgym-action/composite")
+STARTS_ACTION = 'exec bash "$SKILLGYM_ACTION_ROOT/composite/run.sh"'
+MACHINES = ("macos-latest", "macos-15", "ubuntu-24.04-arm", "ubuntu-slim")
+SAYS_DONE = {"type": "contains", "value": "done"}
+FILES = {
+    "bench/core.json": suite(case("one"), case("two")),
+    "evals/EVAL.yaml": json.dumps({"tests": [{"id": "one", "input": "Do it", "assertions": [SAYS_DONE]}]}),
+    "plugin/.claude-plugin/plugin.json": '{"name": "greeter"}',
+    "plugin/skills/greeting/SKILL.md": "---\nname: greeting\ndescription: Greets.\n---\nSay done.\n",
+    "plugin/evals/one/prompt.md": "Say done.\n",
+    "plugin/evals/one/graders/done.md": "---\ntype: file_exists\npath: out.txt\n---\n",
+    "skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Works on PDF files.\n---\nCount the pages.\n",
+    "skills/pdf/evals/evals.json": json.dumps(
+        {"skill_name": "pdf", "evals": [{"id": "one", "prompt": "Count", "assertions": [SAYS_DONE]}]}
+    ),
+    "skillgym.config.yaml": json.dumps({"runners": {"claude": {"agent": AGENT}, "recorded": {"agent": AGENT}}}),
+    ".gitignore": ".skillgym-results\n",
+}
+JOB_INDEX = " || ".join(f"matrix.shard == '{number}/4' && '{number - 1}'" for number in range(1, 5))
+UNKNOWN_TO_ACT = {"strategy.job-index": f"({JOB_INDEX})"}  # the same in terms that act evaluates
+VERDICT = re.compile(r"::set-output:: verdict=(.*)$", re.MULTILINE)
+PROGRAMS = {"pipx": '#!/bin/sh\n[ "$1" = run ] && shift && exec "$@"\n'}  # programs that runners have
+
+
+def beside(workflow: Workflow) -> list[Workflow]:
+    """The workflows of the same document."""
+    document = workflow.file.rpartition("-")[0]
+    return [other for other in DOCUMENTED if other.file.rpartition("-")[0] == document]
+
+
+def triggers(workflow: Workflow) -> list[str]:
+    """The events that start it."""
+    on = workflow.content["on"]
+    return [on] if isinstance(on, str) else list(on)
+
+
+class Hosted:
+    """A repository with all workflows of a document on a GitHub, with a pull request that changes a skill."""
+
+    def __init__(self, folder: Path, workflows: list[Workflow], github: GitHubServer, url: str) -> None:
+        self.folder, self.github = folder, github
+        shown = {f".github/workflows/{one.file}": for_act(one.text) for one in workflows}
+        self.root = written(folder / "skills", FILES | shown)
+        git_in(self.root, "init", "--quiet", "--initial-branch=main")
+        committed(self.root)
+        remote = folder / "remote" / f"{REPOSITORY}.git"
+        git_in(folder, "clone", "--quiet", "--bare", str(self.root), str(remote))
+        git_in(self.root, "remote", "add", "origin", f"https://github.com/{REPOSITORY}.git")
+        self.base = git_in(self.root, "rev-parse", "main").strip()
+        git_in(self.root, "checkout", "--quiet", "-b", "feature")
+        written(self.root, {"skills/pdf/SKILL.md": FILES["skills/pdf/SKILL.md"] + "Slowly.\n"})
+        committed(self.root)
+        self.head = git_in(self.root, "rev-parse", "HEAD").strip()
+        github.add_pull(PullRequest(number=NUMBER, head_sha=self.head))
+        github.add_commit(self.base)
+        (folder / "artifacts").mkdir()
+        self.place = Place(
+            repository=self.root,
+            artifacts=folder / "artifacts",
+            actions={uses: self._action(uses) for one in workflows for uses in uses_of(one)},
+            job_image=THIS_MACHINE,
+            variables={
+                "RUNNER_OS": "Linux",
+                "GITHUB_SERVER_URL": url,
+                "PATH": f"{programs(folder)}:{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+            },
+            options=(
+                *(f"--platform={name}={THIS_MACHINE}" for name in MACHINES),
+                *("--secret", "ANTHROPIC_API_KEY=none", "--secret", "OPENAI_API_KEY=none"),
+                "--defaultbranch=main",
+            ),
+        )
+
+    def run(self, workflow: Workflow, event: str) -> Ran:
+        """The workflow on an event: of the pull request's commit, or of main."""
+        own = event in {"pull_request", "merge_group"}
+        git_in(self.root, "checkout", "--quiet", "feature" if own else "main")
+        return self.place.run(workflow.file, event, self.payload(event), self.github)
+
+    def payload(self, event: str) -> dict[str, Any]:
+        """The payload; an event that is not here has to be added, with what GitHub sends for it."""
+        repo = {"full_name": REPOSITORY, "default_branch": "main"}
+        head = {"sha": self.head, "ref": "feature", "repo": repo}
+        base = {"sha": self.base, "ref": "main", "repo": repo}
+        pull = {"number": NUMBER, "head": head, "base": base}
+        run = {"id": 1, "conclusion": "success", "event": "pull_request", "head_sha": self.head}
+        run |= {"head_branch": "feature", "head_repository": repo, "pull_requests": []}
+        known: dict[str, dict[str, Any]] = {
+            "push": {"ref": "refs/heads/main", "before": "0" * 40, "after": self.base},
+            "pull_request": {"action": "synchronize", "number": NUMBER, "pull_request": pull},
+            "merge_group": {
+                "action": "checks_requested",
+                "merge_group": {"head_sha": self.head, "base_sha": self.base},
+            },
+            "workflow_run": {"action": "completed", "workflow_run": run},
+            "schedule": {"schedule": "0 3 * * *"},
+            "workflow_dispatch": {"ref": "refs/heads/main", "inputs": {}},
+        }
+        return known[event] | {"repository": repo}
+
+    def _action(self, uses: str) -> Path:
+        name = uses.partition("@")[0]
+        if name not in OURS:
+            return STAND_INS / name.removeprefix("actions/")
+        start = f"exec {sys.executable} {PROJECT}/tests/support/action_with_scripted_agents.py"
+        text = composite_action().replace(STARTS_ACTION, start)
+        return written(self.folder / "action", {"action.yml": text, "composite/action.yml": text})
+
+
+def for_act(text: str) -> str:
+    """The workflow without what act does not know."""
+    for unknown, known in UNKNOWN_TO_ACT.items():
+        text = text.replace(unknown, known)
+    return text
+
+
+def programs(folder: Path) -> Path:
+    """The folder with programs that GitHub's runners have."""
+    made = written(folder / "programs", dict(PROGRAMS))
+    for path in made.iterdir():
+        path.chmod(0o755)
+    return made
+
+
+def uses_of(workflow: Workflow) -> set[str]:
+    """The actions that it uses, but for those that act has."""
+    return {step["uses"] for step in workflow.steps if "uses" in step and step["uses"].partition("@")[0] not in BY_ACT}
+
+
+@pytest.fixture
+def hosted(tmp_path, request) -> Iterator[Hosted]:
+    (tmp_path / "remote").mkdir()
+    with GitHubServer(REPOSITORY) as github, GitServer(tmp_path / "remote", writers={JOB_TOKEN}) as git:
+        yield Hosted(tmp_path, beside(request.param), github, git.url)
+
+
+each = pytest.mark.parametrize("workflow", DOCUMENTED, ids=lambda workflow: workflow.file)
+
+
+@each
+def test_what_a_workflow_uses_of_others_has_a_stand_in_that_knows_its_inputs(workflow):
+    for step in workflow.steps:
+        name = step.get("uses", "").partition("@")[0]
+        if name and name not in {*BY_ACT, *OURS}:
+            known = yaml.safe_load((STAND_INS / name.removeprefix("actions/") / "action.yml").read_text())
+            assert step.get("with", {}).keys() - known.get("inputs", {}).keys() == set(), name
+
+
+@pytest.mark.parametrize(
+    ("hosted", "workflow"),
+    [(one, one) for one in DOCUMENTED],
+    indirect=["hosted"],
+    ids=[one.file for one in DOCUMENTED],
+)
+def test_a_documented_workflow_runs(hosted, workflow):
+    """On each of its events no job fails, and each job has run on one of them."""
+    succeeded: set[str] = set()
+    verdicts: set[str] = set()
+    for event in triggers(workflow):
+        if event == "workflow_run":  # what it follows has been
+            for other in beside(workflow):
+                if other.content.get("name") in workflow.content["on"]["workflow_run"]["workflows"]:
+                    hosted.run(other, "pull_request")
+        ran = hosted.run(workflow, event)
+        failed = {name for name, job in ran.jobs.items() if job.result == "failure"}
+        assert failed == set(), f"{event}: {failed}\n{ran.log}"
+        succeeded |= {name for name, job in ran.jobs.items() if job.result == "success"}
+        verdicts |= set(VERDICT.findall(ran.log))
+    assert succeeded == workflow.content["jobs"].keys()
+    assert verdicts
+    assert verdicts <= {"passed", "not-gated"}
+    if "pull-requests: write" in workflow.text:
+        assert {"Passed" in one.body for one in hosted.github.comments(NUMBER)} == {True}
+
+
+SHARDS = next(one for one in DOCUMENTED if one.file == "docs-how-to-shards-1.yml")
+ELSEWHERE = replace(SHARDS, text=SHARDS.text.replace("pattern: shard-*", "pattern: other-*"))
+
+
+@pytest.mark.parametrize("hosted", [ELSEWHERE], indirect=True, ids=["shards"])
+def test_a_workflow_that_looks_for_other_artifacts_than_it_keeps_fails(hosted):
+    written(hosted.root, {f".github/workflows/{ELSEWHERE.file}": for_act(ELSEWHERE.text)})
+    jobs = hosted.run(ELSEWHERE, "pull_request").jobs
+    assert {name: job.result for name, job in jobs.items()} == {
+        "plan": "success",
+        "shard": "success",
+        "report": "failure",
+    }
