@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.limits import MAX_ARTIFACT_RUNS
 from skillgym_action.model.errors import UsageError
-from skillgym_action.settings.option_types import PATH_STORE
+from skillgym_action.settings.option_types import ARTIFACT_STORE, PATH_STORE
 
 if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
@@ -23,13 +24,18 @@ STORED_BASELINE = "auto"  # the value of ``baseline`` that means the store
 class StoreOptions:
     """A store. ``path``: absolute, of a folder or file; None: the store is not one.
 
+    ``workflow``: the file name of the workflow whose artifacts are read; None: of the one that runs. ``runs``: how many
+    of its runs are read.
+
     ``named``: as the user wrote it. ``asked``: outside of GitHub, whether this run writes to it. ``reports``: whether
     the job publishes what it ran; one of ``mode: run`` leaves that, and storing, to another job.
     """
 
-    kind: Literal["branch", "path"]
+    kind: Literal["artifact", "branch", "path"]
     named: str
     path: Path | None = None
+    workflow: str | None = None
+    runs: int = MAX_ARTIFACT_RUNS
     asked: bool = False
     reports: bool = True
 
@@ -61,7 +67,9 @@ def store_options(settings: Settings, config: Config, context: LaunchContext) ->
         return None
     reports = context.job is None or context.job.stores
     if not named.startswith(PATH_STORE):
-        return StoreOptions(kind="branch", named=named, asked=settings.store_write, reports=reports)
+        kind: Literal["artifact", "branch"] = "branch" if named == "branch" else "artifact"
+        workflow = named.removeprefix(ARTIFACT_STORE) if named.startswith(ARTIFACT_STORE) else None
+        return StoreOptions(kind=kind, named=named, workflow=workflow, asked=settings.store_write, reports=reports)
     path = named.removeprefix(PATH_STORE)
     folder = context.cwd if settings.store else config.folder or context.cwd
     absolute = context.suite_source.in_head(Path(os.path.normpath(folder / path)))

@@ -280,7 +280,7 @@ class Settings(ForeignSettings):
 
     store: Annotated[
         StoreName | None,
-        Option(DECIDE, "branch|path=PATH", "Where results are kept, for comparisons of later runs with them."),
+        Option(DECIDE, "branch|artifact|path=PATH", "Where results are kept, for comparisons of later runs with them."),
         Input("store"),
     ] = None
     store_write: Annotated[

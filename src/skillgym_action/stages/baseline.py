@@ -84,12 +84,14 @@ class StoredBaseline:
     """What the store has of the base; or ``problem``: why it cannot be used. ``title``: what the store is called.
 
     ``writes``: whether this run will add to the store, so that one without entries is only at its beginning.
+    ``looked_at``: what the store has looked at, in brackets.
     """
 
     title: str
     history: BaseHistory | None = None
     problem: str = ""
     writes: bool = False
+    looked_at: str = ""
 
     def of(self, wanted: list[Wanted], *, shard: bool = False) -> RunReport | None:
         """The baseline for executions; None if the store has none."""
@@ -128,7 +130,7 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
         return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error}", writes=writes)
     except InterruptedError as error:  # the run goes on to its reports
         return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error.strerror}", writes=writes)
-    return StoredBaseline(title=title, history=found, writes=writes)
+    return StoredBaseline(title=title, history=found, writes=writes, looked_at=services.store.looked_at)
 
 
 def _refuse_committed(services: Services, store: StoreOptions) -> None:
@@ -204,7 +206,8 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
         if stored.writes
         else "run this workflow on the base branch once; outside of GitHub, run there with --store-write"
     )
-    problem = Problem(message=f"{stored.title} has no results of the base: nothing was compared{others}", remedy=remedy)
+    message = f"{stored.title} has no results of the base: nothing was compared{others}{stored.looked_at}"
+    problem = Problem(message=message, remedy=remedy)
     return replace(report, warnings=(*report.warnings, problem))
 
 
@@ -238,7 +241,7 @@ def add_to_store(services: Services, report: RunReport, store: StoreOptions | No
         remedy = "see docs/how-to/compare-with-a-baseline.md of skillgym-action"
         problem = Problem(message=f"the results were not added to the store: {error}", remedy=remedy)
         return replace(report, warnings=(*report.warnings, problem))
-    services.observer.progress(terminal_line(f"results added to {title}"))
+    services.observer.progress(terminal_line(f"results added to {title}{services.store.next_step}"))
     return report
 
 

@@ -440,7 +440,7 @@ export interface SkillGymConfig {
   arms?: Record<string, ArmConfig>;
   runners?: Record<string, RunnerConfig>;
   skills?: SkillsConfig;
-  /** Where results are kept, for comparisons of later runs with them: `branch`, or `path=` and a folder or file. */
+  /** Where results are kept: `branch`, `artifact`, `artifact=` and a workflow's file, or `path=` and a folder or file. */
   store?: string;
 }
 
