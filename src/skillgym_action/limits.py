@@ -102,6 +102,7 @@ GITHUB_RATE_LIMIT_SECONDS = 60.0  # first wait at a rate limit that names no tim
 MAX_GITHUB_REPLY_BYTES = 20_000_000
 MAX_GITHUB_PAGES = 100  # of a list
 MAX_GITHUB_REDIRECTS = 5
+ARTIFACT_DOWNLOAD_SECONDS = 60.0  # from the redirect to the last byte of an artifact
 MAX_EVENT_BYTES = 32 * 1024 * 1024  # of the payload; GitHub's have at most 25 MB
 MAX_SERVICE_MESSAGE_CHARACTERS = 500  # of a service's own words in an error message
 BROWSER_FAILS_WITHIN_SECONDS = 1.0  # one that still runs then is open
@@ -341,6 +342,11 @@ MAX_INPUT_DIFFERENCES = 10  # cases whose prompt, assertions or workspace differ
 MAX_PUSH_TRIES = 20  # of the store's branch, while other jobs push to it
 COMMITS_UNTIL_SQUASH = 200  # on the store's branch, after which its history begins anew
 STORE_GIT_SECONDS = 30  # that a transfer of git may stay below 1,000 bytes a second
+MAX_ARTIFACT_RUNS = 10  # workflow runs whose artifacts are read: as many as are pooled
+MAX_RUNS_WITHOUT_ARTIFACT = 20  # successful workflow runs without one, after which no older run is looked at
+MAX_STORE_ARTIFACTS = 40  # of one workflow run: one for each job of a matrix
+MAX_ARTIFACT_ZIP_BYTES = 8 * 1024**2
+MAX_ARTIFACT_FILES = 16
 
 # --- storage: artifacts that reports show -------------------------------------------------------------
 

@@ -232,7 +232,7 @@ def open_services(
             untrusted_configuration=_untrusted_configuration(context),
             templates=templates,
             event=event or _event_of_command(context),
-            store=store_of(context, options.store, processes, clock) if options and options.store else None,
+            store=store_of(context, options.store, processes, clock, logs) if options and options.store else None,
         )
 
 
@@ -244,23 +244,63 @@ def _own_paths(context: LaunchContext, directory: Path, options: Options | None)
             yield path.relative_to(context.root).as_posix()
 
 
-def store_of(context: LaunchContext, options: StoreOptions, processes: ProcessLauncher, clock: Clock) -> Store:
-    """The store of a run."""
+def store_of(
+    context: LaunchContext,
+    options: StoreOptions,
+    processes: ProcessLauncher,
+    clock: Clock,
+    directory: RunDirectory | None = None,
+) -> Store:
+    """The store of a run. ``directory``: of the run, if it may write to a store of artifacts.
+
+    Raises UsageError for a store of artifacts outside of a job on GitHub.
+    """
     if options.path is not None:
         from skillgym_action.baselines.path_store import path_store
 
         return path_store(options.path, options.named)
+    event = context.job.event if context.job else _event_of_command(context)
+    token = context.job.repository_token if context.job else context.environment.get("GITHUB_TOKEN", "")
+    if options.kind == "artifact":
+        if event is None:
+            remedy = "keep results in a branch or a folder: --store branch, --store path=DIR"
+            raise UsageError("the store artifact is for jobs on GitHub alone", remedy=remedy)
+        return _artifact_store(context, options, (event, token), (processes, clock), directory)
     from skillgym_action.baselines.branch_store import BranchStore, Remote
 
-    event = context.job.event if context.job else None
-    if event or (event := _event_of_command(context)):
-        token = context.job.repository_token if context.job else context.environment.get("GITHUB_TOKEN", "")
+    if event:
         remote = Remote(url=f"{event.server_url}/{event.repository}.git", token=token)
     else:
         of_user = {name: context.environment.get(name, "") for name in ("HOME", "SSH_AUTH_SOCK")}
         url = Repository(context.root, processes, context.checkout).remote_url() or ""
         remote = Remote(url=url, environment=of_user)
     return BranchStore(remote, processes, clock)
+
+
+def _artifact_store(
+    context: LaunchContext,
+    options: StoreOptions,
+    job: tuple[GitHubEvent, str],
+    services: tuple[ProcessLauncher, Clock],
+    directory: RunDirectory | None,
+) -> Store:
+    """``job``: the event, and the token."""
+    from skillgym_action.baselines.artifact_store import ArtifactPlace, ArtifactStore
+    from skillgym_action.baselines.permission import base_branch
+    from skillgym_action.repository.committed_tree import history
+
+    (event, token), (processes, clock) = job, services
+    place = ArtifactPlace(
+        repository=event.repository,
+        workflow=options.workflow or event.workflow,
+        branch=base_branch(event),
+        run=event.run_id,
+        runs=options.runs,
+    )
+    api = partial(_github_api, event, token, context.environment, clock, processes.cancelled)
+    return ArtifactStore(
+        place, api, partial(history, context.root, processes), directory.add_to_store if directory else None
+    )
 
 
 def _event_of_command(context: LaunchContext) -> GitHubEvent | None:

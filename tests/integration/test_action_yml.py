@@ -47,6 +47,7 @@ def test_it_has_the_outputs_that_workflows_read():
         "junit-path",
         "results-path",
         "html-path",
+        "store-path",
         "summary-path",
         "comment-url",
         "comment-id",

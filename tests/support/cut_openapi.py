@@ -15,6 +15,9 @@ from paths import DATA
 
 CUT = DATA / "github-openapi.json"
 OPERATIONS = {
+    "actions/download-artifact",
+    "actions/list-workflow-run-artifacts",
+    "actions/list-workflow-runs",
     "issues/create-comment",
     "issues/delete-comment",
     "issues/get-comment",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from github_shapes import Item, Shapes
+    from github_shapes import Shapes
     from github_state import PullRequest, Repository, Status, User
 
 Kept = TypeVar("Kept")
@@ -73,10 +73,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """A list is answered by pages; None has no body."""
+    """A list is answered by pages; None has no body. ``key``: of a page in an object, as lists of actions are."""
 
     status: int
-    body: dict[str, Any] | list[Item] | None
+    body: dict[str, Any] | list[Any] | None
+    key: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

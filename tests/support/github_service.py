@@ -10,12 +10,13 @@ from urllib.parse import parse_qsl, urlencode
 from github_contract import contract
 from github_operations import OPERATIONS, Asked, BodyLimit, RefusedError
 from github_replies import Reply
+from github_runs import RUN_OPERATIONS
 from github_state import User
 
 if TYPE_CHECKING:
     from github_contract import SentRequest
     from github_operations import Answer
-    from github_shapes import Item, Shapes
+    from github_shapes import Shapes
     from github_state import Repository
 
 PER_PAGE = 30
@@ -51,9 +52,9 @@ class Service:
         except RefusedError as no:
             return Reply.no(no.status, no.message, errors=no.errors)
         if isinstance(answer.body, list):
-            return self._page(request.path, answer.body, query)
+            return self._page(request.path, answer, query)
         if answer.body is None:
-            return Reply(answer.status)
+            return Reply(answer.status, headers=dict(answer.headers))
         return Reply.json(
             answer.status, answer.body, {"Location": answer.body["url"]} if answer.status == 201 else None
         )
@@ -62,7 +63,7 @@ class Service:
         call = contract().operation(request.method, request.path)
         if call is None or f"{call.variables['owner']}/{call.variables['repo']}" != self.repository.name:
             raise RefusedError(404, "Not Found")
-        operation = OPERATIONS[call.name]
+        operation = (OPERATIONS | RUN_OPERATIONS)[call.name]
         _refuse_without_permission(user, operation.writes)
         if not in_order:
             raise RefusedError(422, "Invalid request.")
@@ -94,8 +95,9 @@ class Service:
             raise RefusedError(401, "Bad credentials")
         return self.users.get(credentials.token, User(""))
 
-    def _page(self, path: str, items: list[Item], query: dict[str, str]) -> Reply:
+    def _page(self, path: str, answer: Answer, query: dict[str, str]) -> Reply:
         """A page of the items. Its links name the repository by its number, as GitHub's do."""
+        items: list[Any] = answer.body if isinstance(answer.body, list) else []
         size = min(int(query.get("per_page") or PER_PAGE), MOST_PER_PAGE) or PER_PAGE
         page = max(int(query.get("page") or 1), 1)
         last = -(-len(items) // size)
@@ -106,8 +108,10 @@ class Service:
         links = [
             f'<{address}?{urlencode({**query, "page": to})}>; rel="{rel}"' for rel, to in pages.items() if rel in shown
         ]
-        bodies = [self.shapes.shape(item) for item in items[(page - 1) * size : page * size]]
-        return Reply.json(200, bodies, {"Link": ", ".join(links)} if links else None)
+        shown_items = items[(page - 1) * size : page * size]
+        bodies = shown_items if answer.key else [self.shapes.shape(item) for item in shown_items]
+        body = {"total_count": len(items), answer.key: bodies} if answer.key else bodies
+        return Reply.json(200, body, {"Link": ", ".join(links)} if links else None)
 
 
 def is_viewer(body: bytes) -> bool:

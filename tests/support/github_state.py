@@ -9,7 +9,10 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from github_runs import Artifact, WorkflowRun
 
 BOT = "github-actions[bot]"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -132,6 +135,9 @@ class Repository:
     review_comments: dict[int, ReviewComment] = field(default_factory=dict)
     statuses: list[Status] = field(default_factory=list)
     commits: set[str] = field(default_factory=set)
+    runs: dict[int, WorkflowRun] = field(default_factory=dict)
+    artifacts: dict[int, Artifact] = field(default_factory=dict)
+    artifact_host: str = ""
     _ids: count[int] = field(default_factory=lambda: count(1001))
     _seconds: count[int] = field(default_factory=count)
 

@@ -38,6 +38,16 @@ class Store(Protocol):
         """What messages call it, such as ``the branch skillgym-data``."""
         ...
 
+    @property
+    def next_step(self) -> str:
+        """What is left to do after ``add``, after a semicolon; empty if nothing is."""
+        ...
+
+    @property
+    def looked_at(self) -> str:
+        """After ``newest_first``: what was looked at, in brackets after a space; empty if there is nothing to say."""
+        ...
+
     def newest_first(self) -> Iterator[StoreText]:
         """The lines of all runs, the newest files first; none if nothing was ever stored. Raises StoreError."""
         ...

@@ -114,6 +114,7 @@ class BranchStore:
     """
 
     title = f"the branch {STORE_BRANCH}"
+    looked_at = next_step = ""
 
     def __init__(self, remote: Remote, processes: ProcessLauncher, clock: Clock) -> None:
         self._remote, self._processes, self._clock = remote, processes, clock

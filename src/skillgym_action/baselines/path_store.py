@@ -43,6 +43,8 @@ class FolderStore:
 
     path: Path
     title: str
+    looked_at: str = ""
+    next_step: str = ""
 
     def newest_first(self) -> Iterator[StoreText]:
         """See ``Store``. Symbolic links and other special files are refused."""
@@ -96,6 +98,8 @@ class FileStore:
 
     path: Path
     title: str
+    looked_at: str = ""
+    next_step: str = ""
 
     def newest_first(self) -> Iterator[StoreText]:
         """See ``Store``. A last line without a line feed is torn: the job that wrote it was killed."""

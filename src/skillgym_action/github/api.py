@@ -26,6 +26,7 @@ from skillgym_action.github.api_errors import (
     quotable,
 )
 from skillgym_action.limits import (
+    ARTIFACT_DOWNLOAD_SECONDS,
     GITHUB_PROMPT_SECONDS,
     GITHUB_READ_SECONDS,
     GITHUB_REPLY_SECONDS,
@@ -94,11 +95,16 @@ class GitHubApi:
         """Return the JSON at ``path``, which begins with a slash."""
         return self._json(self._request("GET", path, params))[0]
 
-    def pages(self, path: str, **params: str | int) -> Iterator[list[object]]:
-        """Yield the pages of a list, at most 100, each requested when it is needed. ``per_page`` is 100 by default."""
+    def pages(self, path: str, *, key: str | None = None, **params: str | int) -> Iterator[list[object]]:
+        """Yield the pages of a list, at most 100, each requested when it is needed. ``per_page`` is 100 by default.
+
+        ``key``: of the list, where a page is an object.
+        """
         request = self._request("GET", path, {"per_page": 100, **params})
         for _ in range(MAX_GITHUB_PAGES):
             page, next_page = self._json(request)
+            if key is not None:
+                page = page.get(key) if isinstance(page, dict) else None
             if not isinstance(page, list):
                 raise self._error(request, "the answer is not a list")
             yield page
@@ -106,6 +112,16 @@ class GitHubApi:
                 return
             request = replace(request, url=self._followed_url(request, next_page))
         raise self._error(request, f"the list has more than {MAX_GITHUB_PAGES} pages")
+
+    def download(self, path: str, max_bytes: int) -> bytes:
+        """Return what ``path`` redirects to: a file on another host, which does not get the token.
+
+        One redirect to another host is followed, to HTTPS alone unless the API itself is reached by HTTP. A file of
+        more than ``max_bytes`` is an error. The file is as untrusted as whoever made it.
+        """
+        request = self._request("GET", path)
+        with self._lock:
+            return self._repeated(lambda: self._downloaded(request, max_bytes))
 
     def post(self, path: str, body: Mapping[str, object], *, repeatable: bool = False) -> object:
         """Create something, and return it.
@@ -217,14 +233,62 @@ class GitHubApi:
 
     def _send(self, request: ApiRequest) -> HttpReply:
         with self._lock:
-            budget = self.retry_budget
-            return with_retries(
-                lambda: budget.attempt(lambda: self._successful_reply(request)),
-                TransientGitHubError,
-                longest_wait=budget.longest_wait,
-                pause=budget.pause,
-                final_error=_final_error,
-            )
+            return self._repeated(lambda: self._successful_reply(request))
+
+    def _repeated(self, send: Callable[[], T]) -> T:
+        budget = self.retry_budget
+        return with_retries(
+            lambda: budget.attempt(send),
+            TransientGitHubError,
+            longest_wait=budget.longest_wait,
+            pause=budget.pause,
+            final_error=_final_error,
+        )
+
+    def _downloaded(self, request: ApiRequest, max_bytes: int) -> bytes:
+        for _ in range(MAX_GITHUB_REDIRECTS):
+            reply = self._exchange(request)
+            if reply.status not in _REDIRECT_OF_A_READ:
+                break
+            address = reply.headers.get("location", "")
+            with suppress(ValueError):
+                if _origin(urljoin(request.url, address)) != _origin(self._url):
+                    return self._from_elsewhere(request, address, max_bytes)
+            request = replace(request, url=self._followed_url(request, address))
+        else:
+            raise self._error(request, f"GitHub redirected more than {MAX_GITHUB_REDIRECTS} times")
+        if not 200 <= reply.status < 300:  # noqa: PLR2004
+            raise error_of_reply(request, reply, self._redactor, self._clock.now())
+        raise self._error(request, "GitHub answered without a redirect to the file")
+
+    def _from_elsewhere(self, request: ApiRequest, address: str, max_bytes: int) -> bytes:
+        """The file at ``address``, whose query is a secret and in no message. No redirect is followed."""
+        if not (origin := _origin(address)) or "@" in urlsplit(address).netloc:
+            raise self._error(request, "GitHub redirects to something that is no address of a file")
+        schemes = {"https", urlsplit(self._url).scheme}
+        if origin[0] not in schemes:
+            raise self._error(request, f"GitHub redirects to {origin[0]}://{origin[1]}, which is not encrypted")
+        from skillgym_action.network.http import HttpClient, HttpRequest, NoReplyError
+
+        sent = HttpRequest(
+            method="GET",
+            url=address,
+            body=None,
+            timeout=GITHUB_READ_SECONDS,
+            max_reply_bytes=max_bytes,
+            whole_timeout=ARTIFACT_DOWNLOAD_SECONDS,
+        )
+        with HttpClient({}, {}, self.network) as client:
+            try:
+                reply = client.exchange(sent, lambda: self.retry_budget.time_left() + _MARGIN, self._cancelled)
+            except NoReplyError as error:
+                raise no_reply_error(request, error, self._redactor) from None
+        if reply.status == 200:  # noqa: PLR2004
+            return reply.body
+        if reply.status in _REDIRECT_OF_A_READ:
+            raise self._error(request, f"{origin[1]} redirects once more, which is not followed", reply.status)
+        kind = TransientGitHubError if reply.status >= 500 else GitHubError  # noqa: PLR2004
+        raise kind(f"{origin[1]} answered {reply.status}", operation=request.operation, status=reply.status)
 
     def _successful_reply(self, request: ApiRequest) -> HttpReply:
         """The reply with a status of success, after all redirects. Raises GitHubError for any other."""

@@ -69,6 +69,30 @@ class ChangedFile(_ApiObject):
     patch: str | None = None
 
 
+class ApiRun(_ApiObject):
+    """A workflow run. ``head_repository``: where its commit was pushed; None once that is deleted."""
+
+    id: int
+    event: str
+    conclusion: str | None = None
+    head_branch: str | None = None
+    head_sha: str
+    head_repository: _Repository | None = None
+
+    def is_of(self, repository: str, branch: str) -> bool:
+        """Whether it ran for a commit of a branch of the repository itself."""
+        owner = self.head_repository.full_name if self.head_repository else ""
+        return owner.lower() == repository.lower() and self.head_branch == branch
+
+
+class ApiArtifact(_ApiObject):
+    """An artifact of a workflow run."""
+
+    id: int
+    name: str
+    expired: bool = False
+
+
 R = TypeVar("R", bound=_ApiObject)
 
 

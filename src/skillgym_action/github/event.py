@@ -20,6 +20,7 @@ PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target", "pull_request_revi
 EVENTS_WITH_SECRETS = ("pull_request_target", "workflow_run")  # also for commits of untrusted contributors
 EVENTS_ON_BRANCHES = ("push", "workflow_dispatch")  # a branch may be the head of a pull request
 DEPENDABOT = "dependabot[bot]"
+WORKFLOW_FILE = re.compile(r"[\w.-]{1,200}\.ya?ml")
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
@@ -42,6 +43,7 @@ class GitHubEvent:
     group is to be merged into; ``merge``: GitHub's test merge of the head, which actions/checkout checks out.
     ``base_branch``: the one of ``base``; ``default_branch``: of the repository, where the payload has it. ``ref`` and
     ``sha``: what the workflow runs for; ``ref_protected``: whether the branch is protected. ``job``: the job's id.
+    ``workflow``: the file name of the workflow, if it is one of this repository.
     """
 
     name: str
@@ -62,6 +64,7 @@ class GitHubEvent:
     ref_protected: bool = False
     sha: str = ""
     job: str = ""
+    workflow: str | None = None
 
     @property
     def branch(self) -> str | None:
@@ -205,7 +208,14 @@ def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
         ref_protected=environment.get("GITHUB_REF_PROTECTED") == "true",
         sha=environment.get("GITHUB_SHA", ""),
         job=environment.get("GITHUB_JOB", ""),
+        workflow=_workflow(environment.get("GITHUB_WORKFLOW_REF", ""), repository),
     )
+
+
+def _workflow(ref: str, repository: str) -> str | None:
+    """The file name in ``octo/skills/.github/workflows/bench.yml@refs/heads/main``."""
+    found = re.match(rf"{re.escape(repository)}/\.github/workflows/({WORKFLOW_FILE.pattern})@", ref, re.IGNORECASE)
+    return found[1] if found else None
 
 
 def _base_branch(payload: _Payload, name: str) -> str | None:

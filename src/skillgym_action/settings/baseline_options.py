@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.limits import MAX_ARTIFACT_RUNS
 from skillgym_action.model.errors import UsageError
-from skillgym_action.settings.option_types import PATH_STORE, StoreWord, reuse_days
+from skillgym_action.settings.option_types import ARTIFACT_STORE, PATH_STORE, StoreWord, reuse_days
 
 if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
@@ -25,14 +26,19 @@ NO_STORE: StoreWord = "none"
 class StoreOptions:
     """A store. ``path``: absolute, of a folder or file; None: the store is not one.
 
+    ``workflow``: the file name of the workflow whose artifacts are read; None: of the one that runs. ``runs``: how many
+    of its runs are read.
+
     ``named``: as the user wrote it. ``asked``: outside of GitHub, whether this run writes to it. ``reports``: whether
     the job publishes what it ran; one of ``mode: run`` leaves that, and storing, to another job.
     ``optional``: nobody asked for a store or for what needs one, so that nothing is said of one that there is not.
     """
 
-    kind: Literal["branch", "path"]
+    kind: Literal["artifact", "branch", "path"]
     named: str
     path: Path | None = None
+    workflow: str | None = None
+    runs: int = MAX_ARTIFACT_RUNS
     asked: bool = False
     reports: bool = True
     optional: bool = False
@@ -86,8 +92,15 @@ def store_options(settings: Settings, config: Config, context: LaunchContext) ->
         return None
     reports = context.job is None or context.job.stores
     if not named.startswith(PATH_STORE):
-        optional = not _is_asked_for(settings, config)
-        return StoreOptions(kind="branch", named=named, asked=settings.store_write, reports=reports, optional=optional)
+        kind: Literal["artifact", "branch"] = "branch" if named == "branch" else "artifact"
+        return StoreOptions(
+            kind=kind,
+            named=named,
+            workflow=named.removeprefix(ARTIFACT_STORE) if named.startswith(ARTIFACT_STORE) else None,
+            asked=settings.store_write,
+            reports=reports,
+            optional=not _is_asked_for(settings, config),
+        )
     path = named.removeprefix(PATH_STORE)
     folder = context.cwd if settings.store else config.folder or context.cwd
     absolute = context.suite_source.in_head(Path(os.path.normpath(folder / path)))

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from skillgym_action.documents.option_values import Words, all_known
+from skillgym_action.github.event import WORKFLOW_FILE
 from skillgym_action.limits import DEFAULT_REUSE_DAYS, MAX_REUSE_DAYS
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
@@ -17,8 +18,9 @@ Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 Keep = Literal["changed", "all", "none"]
 OnLimit = Literal["failed", "errored"]
 Stop = Literal["futility"]
-StoreWord = Literal["branch", "none"]
+StoreWord = Literal["artifact", "branch", "none"]
 PATH_STORE = "path="  # before the path of a store that is a folder or a file
+ARTIFACT_STORE = "artifact="  # before the file name of the workflow whose artifacts are the store
 FAIL_ON = (
     "failed",
     "unexpected-passed",
@@ -65,6 +67,10 @@ def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
 def _store(value: str) -> str:
     if value.startswith(PATH_STORE) and value != PATH_STORE:
         return value
+    if value.startswith(ARTIFACT_STORE):
+        if not WORKFLOW_FILE.fullmatch(value.removeprefix(ARTIFACT_STORE)):
+            raise ValueError(f"{value!r} does not name a workflow's file, such as {ARTIFACT_STORE}bench.yml")
+        return value
     known = (*get_args(StoreWord), f"{PATH_STORE}DIR")
     if value not in get_args(StoreWord):
         raise ValueError(f"unknown store {value!r}; {did_you_mean(value, known)}")
@@ -97,6 +103,6 @@ FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
 ReportPaths = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_reports)]
 """Reports as (kind, path); ``PRINTED`` is the path of the only one that goes to standard output."""
 StoreName = Annotated[str, AfterValidator(_store)]
-"""``branch``, ``none``, or ``path=`` and a folder or file."""
+"""``branch``, ``none``, ``artifact``; ``artifact=`` and a workflow's file name; or ``path=`` and a folder or file."""
 Reuse = Annotated[str, BeforeValidator(_reuse), WithJsonSchema({"type": "string"})]
 """``never``, or ``unchanged`` with an age in days or hours: ``unchanged,max-age=14d``."""

@@ -291,7 +291,7 @@ class Settings(ForeignSettings):
 
     store: Annotated[
         StoreName | None,
-        Option(DECIDE, "branch|path=PATH|none", "Where results are kept, for comparisons of later runs with them."),
+        Option(DECIDE, "branch|artifact|path=PATH|none", "Where results are kept, for comparisons with later runs."),
         Input("store"),
     ] = None
     store_write: Annotated[

@@ -87,6 +87,7 @@ class StoredBaseline:
     ``beginning``: what makes the results that it lacks. ``writes``: whether this run will add to the store, so that one
     without entries is only at its beginning. ``compares``: whether the run is compared with it; if not, results are
     only carried over from it. ``optional``: a store without results of the base is not worth a warning.
+    ``looked_at``: what the store has looked at, in brackets.
     """
 
     title: str
@@ -96,6 +97,7 @@ class StoredBaseline:
     writes: bool = False
     compares: bool = True
     optional: bool = False
+    looked_at: str = ""
 
     def of(self, wanted: list[Wanted], *, shard: bool = False) -> RunReport | None:
         """The baseline for executions; None if the store has none."""
@@ -148,6 +150,7 @@ def read_store(
         writes=writes,
         compares=options.auto,
         optional=store.optional,
+        looked_at=services.store.looked_at,
     )
 
 
@@ -231,9 +234,8 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
         if history_ and history_.others
         else ""
     )
-    problem = Problem(
-        message=f"{stored.title} has no results of the base: nothing was compared{others}", remedy=stored.beginning
-    )
+    message = f"{stored.title} has no results of the base: nothing was compared{others}{stored.looked_at}"
+    problem = Problem(message=message, remedy=stored.beginning)
     return replace(report, warnings=(*report.warnings, problem))
 
 
@@ -280,7 +282,7 @@ def _added(
         return replace(report, cancelled=True, warnings=(*report.warnings, problem))
     except StoreError as error:
         return _not_added(services, report, store, error)
-    services.observer.progress(terminal_line(f"results added to {place.title}"))
+    services.observer.progress(terminal_line(f"results added to {place.title}{place.next_step}"))
     return report
 
 

@@ -214,6 +214,7 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
         "duration-seconds": f"{report.duration_ms / 1000:.3f}",
         "report-dir": _relative(directory.path, options.workspace),
         **{f"{kind}-path": _relative(paths[kind], options.workspace) for kind in ("junit", "results", "summary")},
+        "store-path": _relative(directory.store, options.workspace) if directory.store else "",
         "html-path": _relative(paths["html"], options.workspace) if has_html else "",
     }
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md", "report.html")
 WORKSPACES = "workspaces"
+STORE = "store"  # lines that the workflow uploads as an artifact
 CHANGES = "changes"
 HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}")  # temporary names of files that are being written
 
@@ -59,6 +60,8 @@ class RunDirectory:
         self._files = RedactedFiles(redactor)
         self._is_new = False
         self._is_a_runs = True
+        self.store: Path | None = None
+        """The folder of ``add_to_store``; None as long as this run has added nothing."""
 
     def __enter__(self) -> Self:
         with self._writing(self.path), ExitStack() as stack:
@@ -164,6 +167,11 @@ class RunDirectory:
                 with suppress(OSError):
                     path.unlink()
                 raise
+
+    def add_to_store(self, name: str, text: str) -> None:
+        """The only file of the folder that the workflow's next step uploads. Raises OutputError."""
+        self.write(self.folder(STORE) / name, text)
+        self.store = self.path / STORE
 
     def redact(self, *paths: Path) -> Found:
         """Take secrets out of what programs wrote there themselves; what they were, by name. No link is followed."""

@@ -57,6 +57,7 @@ def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
         "html-path": "out/report.html",
         "junit-path": "out/junit.xml",
         "results-path": "out/results.json",
+        "store-path": "",
         "summary-path": "out/summary.md",
     }
 

@@ -11,6 +11,7 @@ from github_contract import DESCRIPTION, ContractError, SentReply, SentRequest, 
 from github_operations import OPERATIONS as SERVED
 from github_operations import BodyLimit
 from github_replies import Fault, Reply, dropped, late, primary_limit, secondary_limit, server_error
+from github_runs import RUN_OPERATIONS, Artifact, ArtifactHost, WorkflowRun
 from github_server import JOB_TOKEN, READ_ONLY_TOKEN, GitHubServer, Request
 from github_state import BOT, ChangedFile, PullRequest
 
@@ -537,7 +538,39 @@ def test_a_reply_that_breaks_the_contract_is_told(status, value, said):
 def test_all_that_is_described_is_served():
     described = json.loads(DESCRIPTION.read_text(encoding="utf-8"))["paths"].values()
     names = {operation["operationId"] for item in described for operation in item.values()}
-    assert names == set(SERVED) == OPERATIONS
+    assert names == {*SERVED, *RUN_OPERATIONS} == OPERATIONS
+
+
+def test_runs_of_a_workflow_are_listed_by_event_and_branch_newest_first(github):
+    for number, event, branch in (
+        (1, "push", "main"),
+        (2, "push", "dev"),
+        (3, "pull_request", "main"),
+        (4, "push", "main"),
+    ):
+        github.state.runs[number] = WorkflowRun(id=number, sha=HEAD, event=event, branch=branch)
+    path = "/repos/octo/skills/actions/workflows/bench.yml/runs"
+    assert [run["id"] for run in get(github, f"{path}?event=push&branch=main")["workflow_runs"]] == [4, 1]
+    assert get(github, f"{path}?status=failure")["total_count"] == 0
+    first = ask(github, "GET", f"{path}?per_page=3")
+    assert [run["id"] for run in first.json()["workflow_runs"]] == [4, 3, 2]
+    assert [run["id"] for run in get(github, first.links["next"]["url"])["workflow_runs"]] == [1]
+    assert ask(github, "GET", path.replace("bench", "none")).status_code == 404
+
+
+def test_an_artifact_is_a_redirect_to_another_host_until_it_expires(github):
+    with ArtifactHost(github.state) as host:
+        github.state.runs[1] = WorkflowRun(id=1, sha=HEAD)
+        github.state.artifacts[7] = Artifact(id=7, run=1, name="results", content=b"PK")
+        github.state.artifacts[8] = Artifact(id=8, run=1, name="old", content=None, expired=True)
+        listed = get(github, "/repos/octo/skills/actions/runs/1/artifacts")["artifacts"]
+        assert [(one["id"], one["expired"]) for one in listed] == [(8, True), (7, False)]
+        path = "/repos/octo/skills/actions/artifacts"
+        found = ask(github, "GET", f"{path}/7/zip")
+        assert (found.content, found.history[0].status_code, len(host.headers)) == (b"PK", 302, 1)
+        assert ask(github, "GET", f"{path}/8/zip").status_code == 410
+        assert ask(github, "GET", f"{path}/9/zip").status_code == 404
+        assert ask(github, "GET", f"{path}/7/zip", token="").status_code == 401
 
 
 def test_cutting_keeps_what_is_referred_to_and_drops_prose():

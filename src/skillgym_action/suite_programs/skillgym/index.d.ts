@@ -440,7 +440,7 @@ export interface SkillGymConfig {
   arms?: Record<string, ArmConfig>;
   runners?: Record<string, RunnerConfig>;
   skills?: SkillsConfig;
-  /** Where results are kept, for comparisons of later runs with them: `branch`, `path=` and a folder or file, or `none`. */
+  /** Where results are kept: `branch`, `artifact`, `artifact=` and a workflow's file, `path=` and a folder or file, or `none`. */
   store?: string;
 }
 
