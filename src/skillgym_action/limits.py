@@ -330,6 +330,7 @@ MAX_STORE_READ_BYTES = 4 * MAX_STORE_BYTES  # of a store that others may have wr
 MAX_BASE_LINES = 60  # newest lines of the base that are read: enough for 10 runs each of six jobs with other suites
 FILES_READ_AT_ONCE = 32  # of the store's branch
 MAX_POOLED_RUNS = 10  # newest runs whose samples of an execution are taken together
+MIN_RUNS_OF_INTERVAL = 3  # stored runs from which what the next one costs has an interval
 ENOUGH_POOLED_SESSIONS = 20  # after which no older run is added
 MAX_STORED_CLOCK_LEAD_SECONDS = 24 * 3600.0  # that the clock of another machine may be ahead
 MAX_HISTORY_COMMITS = 50_000  # before the merge base, whose results may be a baseline

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.checkout_suites import compared_with_checkout, suites_from_folder, suites_of_checkout
 from skillgym_action.clock import iso_timestamp
+from skillgym_action.expected_costs import check_budget, expected_of
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import LimitSettings
@@ -40,12 +41,14 @@ from skillgym_action.storage.journal import Journal, JournalHead, digest
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from skillgym_action.baselines.pooling import Wanted
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Runner
+    from skillgym_action.model.forecast import Forecast
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkSuite, Discovery
     from skillgym_action.services import Services
@@ -116,14 +119,17 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
 
 def plan_with_baseline(
     services: Services, runners: tuple[Runner, ...], options: Options
-) -> tuple[Plan, RunReport | None]:
-    """The plan, and the baseline that it would be compared with, if there is one. Raises UsageError."""
+) -> tuple[Plan, RunReport | None, Forecast | None]:
+    """The plan; the baseline that it would be compared with; what it will cost. None: there is none. Raises UsageError.
+
+    Without a store there is no forecast.
+    """
     base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
     plan = plan_run(services, runners, options)
-    if stored is None:
-        return plan, base
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
-    return plan, stored.of_plan(plan, wanted_of_plan(services, plan, digests))
+    wanted = wanted_of_plan(services, plan, digests)
+    base = stored.of_plan(plan, wanted) if stored else base
+    return plan, base, expected_of(services, plan, options, (stored, wanted))
 
 
 def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
@@ -212,7 +218,7 @@ def run(
         suites_from_folder(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
     )
     _hide_untrusted_configuration(services)
-    journal = _journal(services, plan, options, began, command)
+    journal = _journal(services, plan, options, (began, command), (stored, wanted))
     refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
     times.ended("suites and plan")
     plan = install_agents(services, plan, options.install_agents)
@@ -392,8 +398,18 @@ def _artifacts(services: Services, options: Options, roots: Sequence[ArtifactRoo
     )
 
 
-def _journal(services: Services, plan: Plan, options: Options, began: datetime, command: str) -> Journal:
-    """A new journal, or with ``--resume`` the journal of the interrupted run."""
+def _journal(
+    services: Services,
+    plan: Plan,
+    options: Options,
+    start: tuple[datetime, str],
+    known: tuple[StoredBaseline | None, Mapping[int, Wanted]],
+) -> Journal:
+    """A new journal, or with ``--resume`` the journal of the interrupted run. Raises UsageError beyond ``max-cost``.
+
+    ``start``: when the run began, and its command. ``known``: what was read of the store, and the keys of the plan.
+    """
+    began, command = start
     settings = _journal_settings(options)
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
     root, inputs = services.suite_source.root, services.workspaces.input_digests()
@@ -404,7 +420,10 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
             raise KeyboardInterrupt  # a plan without all suites does not fit the journal, which stays unchanged
         from skillgym_action.stages.resume import resume
 
-        return resume(services, plan, journal, now)
+        journal = resume(services, plan, journal, now)
+        check_budget(services, plan, options, known, journal)
+        return journal
+    check_budget(services, plan, options, known)
     services.directory.begin(now.line())
     return journal
 

@@ -37,7 +37,7 @@ from skillgym_action.model.quarantine import QuarantineFile
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
-from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
+from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, STORED, Input, Option
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop, StoreName
@@ -147,7 +147,7 @@ class Settings(ForeignSettings):
         Input("schedule"),
     ] = None
     repeat: Annotated[
-        PositiveInt | None, Option(RUN, "N", "Run each case N times on each runner."), Input("repeat")
+        PositiveInt | None, Option((*RUN, "list"), "N", "Run each case N times on each runner."), Input("repeat")
     ] = None
     require: Annotated[
         Require | None,
@@ -193,6 +193,11 @@ class Settings(ForeignSettings):
         Option(RUN, "USD", "Maximum cost of the run; once it is spent, no session is started."),
         Input("max-cost"),
     ] = None
+    allow_partial: Annotated[
+        bool,
+        Option(RUN, None, "Run what --max-cost pays for, also if stored runs show that it is not the whole plan."),
+        Input("allow-partial"),
+    ] = False
     maxfail: Annotated[
         PositiveInt | None,
         Option(RUN, "N", "Start no more sessions once N executions have failed or were errored."),
@@ -280,7 +285,7 @@ class Settings(ForeignSettings):
 
     store: Annotated[
         StoreName | None,
-        Option(DECIDE, "branch|path=PATH", "Where results are kept, for comparisons of later runs with them."),
+        Option(STORED, "branch|path=PATH", "Where results are kept, for comparisons and forecasts of later runs."),
         Input("store"),
     ] = None
     store_write: Annotated[
@@ -445,6 +450,7 @@ class ExecuteOptions:
     ``stop``: end the run if a regression is unlikely. ``stopped``, ``limits``: of what is judged again.
     ``on_limit``: the status of a session that exceeded its time, steps or budget. ``prices``: configured ones by model.
     ``agent_user``: the user that agents and suite commands run as; None: the caller.
+    ``allow_partial``: run also what ``max_cost`` will not pay to its end.
     ``maxfail``: the number of executions that are not green after which no session is started.
     ``resume``: skip sessions that are in the journal. ``keep``: what to archive of a workspace that is not green.
     """
@@ -461,6 +467,7 @@ class ExecuteOptions:
     on_limit: OnLimit = "failed"
     max_steps: int | None = None
     max_cost: float | None = None
+    allow_partial: bool = False
     maxfail: int | None = None
     record: Path | None = None
     agent_user: str | None = None

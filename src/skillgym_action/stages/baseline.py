@@ -111,6 +111,13 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
         return None
     if services.store is None or store is None:
         raise UsageError("baseline auto without a store: there is nothing to compare with", remedy="name a --store")
+    return read_stored(services, store, UNUSABLE)
+
+
+def read_stored(services: Services, store: StoreOptions, unusable: str) -> StoredBaseline | None:
+    """What the store has of the base; None: there is no store. ``unusable``: what follows if it cannot be read."""
+    if services.store is None:
+        return None
     commit = services.repository.commit()
     writes = refusal(services.event, commit, asked=store.asked) is None and store.reports
     title = services.store.title
@@ -124,10 +131,10 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
         )
         found = read_history(services.store, point)
     except StoreError as error:
-        services.observer.progress(terminal_line(f"note: {UNUSABLE}: {error}"))
-        return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error}", writes=writes)
+        services.observer.progress(terminal_line(f"note: {unusable}: {error}"))
+        return StoredBaseline(title=title, problem=f"{unusable}: {error}", writes=writes)
     except InterruptedError as error:  # the run goes on to its reports
-        return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error.strerror}", writes=writes)
+        return StoredBaseline(title=title, problem=f"{unusable}: {error.strerror}", writes=writes)
     return StoredBaseline(title=title, history=found, writes=writes)
 
 
