@@ -59,7 +59,8 @@ def expected_of(
         for execution in plan.executions
     ]
     planned = [(execution, number) for execution, number in planned if number]
-    return forecast(services, plan, planned, (stored.title, stored.history, wanted), options.execute)
+    one_user = services.processes.user is not None
+    return forecast(plan, planned, (stored.title, stored.history, wanted), options.execute, one_user=one_user)
 
 
 def check_budget(

@@ -6,8 +6,9 @@ by Student's t on the logarithms.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from heapq import heapify, heapreplace
-from math import exp, log, sqrt
+from math import exp, fsum, log, sqrt
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,63 @@ from skillgym_action.limits import MIN_RUNS_OF_INTERVAL
 from skillgym_action.model.forecast import PredictionInterval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _WIDEST = log(100)  # from the middle to an end; a wider interval says nothing
 _SMALLEST = 1e-9
+_ENOUGH = 0.5  # of the expected total: a run that lacks more of it is not like the one that is planned
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredFigure:
+    """What is stored of a figure of one execution's sessions, such as their cost: ``mean`` over runs and ``of_run``.
+
+    ``sessions``: how many are planned; ``stored_sessions``: how many there were on average in a stored run.
+    """
+
+    index: int
+    sessions: float
+    stored_sessions: float
+    mean: float
+    of_run: Mapping[str, float]
+
+    @property
+    def expected(self) -> float:
+        """The figure of all planned sessions."""
+        return self.sessions * self.mean
+
+
+def predicted(
+    figures: Sequence[StoredFigure], total: Callable[[Mapping[int, float]], float]
+) -> PredictionInterval | None:
+    """The interval of the next run's total, from the total that each stored run would have with this plan.
+
+    ``total`` makes it of the figures of executions by index. What a run lacks is taken to differ from its mean as what
+    the run has does. None: there are less than two runs, or all is 0.
+    """
+    expected = fsum(one.expected for one in figures)
+    if expected <= 0:
+        return None
+    totals = []
+    for run in dict.fromkeys(run for one in figures for run in one.of_run):
+        has = [one for one in figures if run in one.of_run]
+        usual = fsum(one.expected for one in has)
+        if usual < _ENOUGH * expected:
+            continue
+        ratio = fsum(one.sessions * one.of_run[run] for one in has) / usual
+        totals.append(total({one.index: one.sessions * one.of_run.get(run, ratio * one.mean) for one in figures}))
+    runs_of_mean = expected / fsum(one.expected / len(one.of_run) for one in figures)
+    return prediction_interval(totals, runs_of_mean=runs_of_mean, noise=_noise(figures))
+
+
+def _noise(figures: Sequence[StoredFigure]) -> float:
+    """The variance of the planned total in units of that of a stored run, if sessions alone make it vary.
+
+    A run with fewer sessions than the stored ones varies more. Sessions are taken to vary in proportion to their mean.
+    """
+    planned = fsum(one.sessions * one.mean**2 for one in figures)
+    stored = fsum(one.expected**2 / one.stored_sessions for one in figures)
+    return planned / stored if stored else 1.0
 
 
 def prediction_interval(totals: Sequence[float], *, runs_of_mean: float, noise: float) -> PredictionInterval | None:

@@ -6,13 +6,12 @@ Nothing is treated as zero because it is unknown: totals are those of what is kn
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING
 
 from skillgym_action.baselines.stored_costs import StoredCosts, stored_costs
 from skillgym_action.comparison.planning import first_stage
-from skillgym_action.comparison.prediction import least_wall_time, prediction_interval, wall_time
+from skillgym_action.comparison.prediction import StoredFigure, least_wall_time, predicted, wall_time
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.forecast import Expected, ExpectedExecution, Forecast
 from skillgym_action.reporters.forecast_wording import cost_in_words
@@ -21,43 +20,28 @@ from skillgym_action.sessions.lanes import interleaved_lanes
 from skillgym_action.sessions.repetitions import MIN_TRIGGER_RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from skillgym_action.baselines.pooling import Wanted
     from skillgym_action.baselines.reading import BaseHistory
     from skillgym_action.model.execution import Execution, Plan
-    from skillgym_action.model.forecast import PredictionInterval
-    from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
 
-_ENOUGH = 0.5  # of the expected total: a run that lacks more of it is not like the one that is planned
 _ROUNDING = 1e-6  # relative, of sums
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Known:
-    """What is stored of one execution: a figure of its sessions, ``mean`` over runs and ``of_run``.
-
-    ``sessions``: how many it will have; ``stored_sessions``: how many it had on average in a stored run.
-    """
-
-    index: int
-    sessions: float
-    stored_sessions: float
-    mean: float
-    of_run: Mapping[str, float]
-
-
 def forecast(
-    services: Services,
     plan: Plan,
     planned: Sequence[tuple[Execution, int]],
     stored: tuple[str, BaseHistory, Mapping[int, Wanted]],
     options: ExecuteOptions,
+    *,
+    one_user: bool = False,
 ) -> Forecast:
     """What the sessions of ``planned`` will take: executions that will run, each with its number of repetitions.
 
     ``stored``: what the store is called, what it has, and the keys of the plan by index.
+    ``one_user``: agents run as one configured user.
     """
     source, history, wanted = stored
     costs = stored_costs(history, wanted, (execution for execution, _ in planned))
@@ -65,8 +49,7 @@ def forecast(
     usd = [_known(one, costs[one.execution.index], usd=True) for one in executions if one.usd is not None]
     ms = [_known(one, costs[one.execution.index], usd=False) for one in executions if one.ms is not None]
     lanes = [
-        tuple(execution.index for execution in lane)
-        for lane in interleaved_lanes(plan, options, one_user=services.processes.user is not None)
+        tuple(execution.index for execution in lane) for lane in interleaved_lanes(plan, options, one_user=one_user)
     ]
     known_ms = {one.index: one.sessions * one.mean for one in ms}
     return Forecast(
@@ -74,12 +57,12 @@ def forecast(
         executions=executions,
         usd=Expected(
             total=_capped(executions, {one.index: one.sessions * one.mean for one in usd}),
-            interval=_interval(usd, lambda totals: _capped(executions, totals)),
+            interval=predicted(usd, lambda totals: _capped(executions, totals)),
             unknown=tuple(one.execution for one in executions if one.usd is None),
         ),
         ms=Expected(
             total=wall_time(_sums(lanes, known_ms), options.jobs),
-            interval=_interval(ms, lambda totals: wall_time(_sums(lanes, totals), options.jobs)),
+            interval=predicted(ms, lambda totals: wall_time(_sums(lanes, totals), options.jobs)),
             unknown=tuple(one.execution for one in executions if one.ms is None),
         ),
         least_ms=least_wall_time(_sums(lanes, known_ms), options.jobs),
@@ -139,47 +122,17 @@ def _expected(execution: Execution, planned: int, stored: StoredCosts, options: 
     )
 
 
-def _known(expected: ExpectedExecution, stored: StoredCosts, *, usd: bool) -> _Known:
+def _known(expected: ExpectedExecution, stored: StoredCosts, *, usd: bool) -> StoredFigure:
     values = {run.group: run.usd if usd else float(run.ms) for run in stored.runs}
     known = {group: value for group, value in values.items() if value is not None}
     sizes = [run.sessions for run in stored.runs if run.group in known]
-    return _Known(
+    return StoredFigure(
         index=expected.execution.index,
         sessions=expected.sessions,
         stored_sessions=sum(sizes) / len(sizes),
         mean=fsum(known.values()) / len(known),
         of_run=known,
     )
-
-
-def _interval(known: Sequence[_Known], total: Callable[[Mapping[int, float]], float]) -> PredictionInterval | None:
-    """The interval of the next run's total: of each stored run, the total that it would have with this plan.
-
-    What a run lacks is taken to differ from its mean as what the run has does.
-    """
-    expected = fsum(one.sessions * one.mean for one in known)
-    if expected <= 0:
-        return None
-    totals = []
-    for run in dict.fromkeys(run for one in known for run in one.of_run):
-        has = [one for one in known if run in one.of_run]
-        usual = fsum(one.sessions * one.mean for one in has)
-        if usual < _ENOUGH * expected:
-            continue
-        ratio = fsum(one.sessions * one.of_run[run] for one in has) / usual
-        totals.append(total({one.index: one.sessions * one.of_run.get(run, ratio * one.mean) for one in known}))
-    runs_of_mean = expected / fsum(one.sessions * one.mean / len(one.of_run) for one in known)
-    return prediction_interval(totals, runs_of_mean=runs_of_mean, noise=_noise(known))
-
-
-def _noise(known: Sequence[_Known]) -> float:
-    """The variance of the planned total in units of that of a stored run, if sessions alone make it vary.
-
-    A run with fewer sessions than the stored ones varies more. Sessions are taken to vary in proportion to their mean.
-    """
-    planned = fsum(one.sessions * one.mean**2 for one in known)
-    stored = fsum(one.sessions**2 * one.mean**2 / one.stored_sessions for one in known)
-    return planned / stored if stored else 1.0
 
 
 def _sums(lanes: Sequence[Sequence[int]], totals: Mapping[int, float]) -> list[float]:
