@@ -126,6 +126,8 @@ def plan_with_baseline(
     """
     base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
     plan = plan_run(services, runners, options)
+    if services.store is None:
+        return plan, base, None
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = wanted_of_plan(services, plan, digests)
     base = stored.of_plan(plan, wanted) if stored else base

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from action_step import step
 from bench_runs import event
 from scratch import PASSING, case, config, repository, runner, skillgym, suite, written
 
@@ -94,6 +95,17 @@ def test_a_run_beyond_max_cost_starts_no_session(priced):
     assert (priced.sessions, priced.totals("out")["skipped"]) == (4, 2)
     half = priced.run("--repeat", "2", "--max-cost", "1", "--output", "out-half", "--shard", "1/2")
     assert (half.code, priced.totals("out-half")["skipped"]) == (0, 0), half.err
+
+
+def test_the_action_refuses_it_and_an_input_allows_it(priced):
+    priced.price.write_text("0.25")
+    inputs = {"mode": "run", "store": priced.store, "max-cost": "0.5", "report-dir": "out"}
+    refused = step(priced.root, None, inputs, event=("push", {"ref": "refs/heads/main"}))
+    assert (refused.code, refused.outputs["verdict"], priced.sessions) == (2, "error", 0), refused.said
+    assert "the run costs more than the max-cost of $0.50" in refused.said
+    assert "the run costs more than the max-cost of" in refused.summary
+    part = step(priced.root, None, inputs | {"allow-partial": "true"}, event=("push", {"ref": "refs/heads/main"}))
+    assert (part.outputs["skipped"], priced.sessions) == ("2", 2), part.said
 
 
 def test_the_configuration_may_allow_partial_runs(tmp_path):

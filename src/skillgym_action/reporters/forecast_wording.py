@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.forecast import Expected, Forecast
 
-WITHOUT_STORE = (
-    "cost and time: unknown without a store of earlier runs; name one with --store, and add runs to it "
-    "(docs/how-to/control-costs.md of skillgym-action)"
-)
+WITHOUT_STORE = "cost and time: unknown without a store of earlier runs; name one with --store"
 UNUSABLE_STORE = "cost and time: unknown, since the store cannot be used"
 
 
