@@ -333,6 +333,7 @@ MAX_BASE_LINES = 60  # newest lines of the base that are read: enough for 10 run
 FILES_READ_AT_ONCE = 32  # of the store's branch
 MAX_POOLED_RUNS = 10  # newest runs whose samples of an execution are taken together
 MAX_NAMED_BRANCHES = 2  # that the runs of a baseline are of
+MIN_RUNS_OF_INTERVAL = 3  # stored runs from which what the next one costs has an interval
 ENOUGH_POOLED_SESSIONS = 20  # after which no older run is added
 MAX_REUSE_DAYS = 90  # that a carried result may be old at most, whatever is configured
 DEFAULT_REUSE_DAYS = 14

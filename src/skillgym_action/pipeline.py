@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.checkout_suites import compared_with_checkout, suites_from_folder, suites_of_checkout
 from skillgym_action.clock import iso_timestamp
+from skillgym_action.expected_costs import check_budget, expected_of
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import LimitSettings
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Runner
+    from skillgym_action.model.forecast import Forecast
     from skillgym_action.model.run_report import RunReport, SuitesFrom
     from skillgym_action.model.suite import BenchmarkSuite, Discovery
     from skillgym_action.services import Services
@@ -117,14 +119,19 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
 
 def plan_with_baseline(
     services: Services, runners: tuple[Runner, ...], options: Options
-) -> tuple[Plan, RunReport | None]:
-    """The plan, and the baseline that it would be compared with, if there is one. Raises UsageError."""
+) -> tuple[Plan, RunReport | None, Forecast | None]:
+    """The plan; the baseline that it would be compared with; what it will cost. None: there is none. Raises UsageError.
+
+    Without a store there is no forecast.
+    """
     base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
     plan = plan_run(services, runners, options)
-    if stored is None:
-        return plan, base
+    if services.store is None:
+        return plan, base, None
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
-    return plan, stored.of_plan(plan, wanted_of_plan(services, plan, digests))
+    wanted = wanted_of_plan(services, plan, digests)
+    base = stored.of_plan(plan, wanted) if stored else base
+    return plan, base, expected_of(services, plan, options, (stored, wanted))
 
 
 def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
@@ -209,10 +216,13 @@ def run(
     cut_off = _cut_off(services, plan)
     services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
     suites_from = _hide_from_agents(services, plan, options)
-    journal = _journal(services, plan, options, began, command)
+    journal, first_line = _journal(services, plan, options, began, command)
     refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
     wanted = with_whole_digests(services, plan, wanted, options)
     carrying = carry_unchanged(services, plan, wanted, options, (stored.history if stored else None, journal))
+    check_budget(services, carrying.plan, options, (stored, wanted), journal)
+    if first_line is not None:
+        services.directory.begin(first_line)
     times.ended("suites and plan")
     to_run = install_agents(services, carrying.plan, options.install_agents)
     times.ended("installation of agents")
@@ -407,8 +417,10 @@ def _artifacts(services: Services, options: Options, roots: Sequence[ArtifactRoo
     )
 
 
-def _journal(services: Services, plan: Plan, options: Options, began: datetime, command: str) -> Journal:
-    """A new journal, or with ``--resume`` the journal of the interrupted run."""
+def _journal(
+    services: Services, plan: Plan, options: Options, began: datetime, command: str
+) -> tuple[Journal, str | None]:
+    """A new journal, with the line that its file is to begin with; or with ``--resume`` that of the interrupted run."""
     settings = _journal_settings(options)
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
     root, inputs = services.suite_source.root, services.workspaces.input_digests()
@@ -419,9 +431,8 @@ def _journal(services: Services, plan: Plan, options: Options, began: datetime, 
             raise KeyboardInterrupt  # a plan without all suites does not fit the journal, which stays unchanged
         from skillgym_action.stages.resume import resume
 
-        return resume(services, plan, journal, now)
-    services.directory.begin(now.line())
-    return journal
+        return resume(services, plan, journal, now), None
+    return journal, now.line()
 
 
 def _journal_settings(options: Options) -> dict[str, float | str | None]:

@@ -69,6 +69,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-shards",
         "docs-how-to-runners-without-docker",
         "docs-how-to-compare-with-a-baseline",
+        "docs-how-to-control-costs",
         *(f"docs-how-to-from-{tool}" for tool in ("agentv", "claude-plugin-eval", "promptfoo", "skill-creator")),
     }
 
@@ -107,8 +108,8 @@ def test_readers_copy_no_rights_that_the_action_does_not_need(workflow):
 
 def keeps_a_branch(job: dict[str, Any]) -> bool:
     """Whether a job stores results on a branch, and no pull request starts it."""
-    of_pushes = job.get("if") == "${{ github.event_name == 'push' }}"
-    return of_pushes and any(step.get("with", {}).get("store") == "branch" for step in job.get("steps", ()))
+    of_base = job.get("if") in {f"${{{{ github.event_name == '{event}' }}}}" for event in ("push", "schedule")}
+    return of_base and any(step.get("with", {}).get("store") == "branch" for step in job.get("steps", ()))
 
 
 def test_jobs_can_write_what_they_are_there_to_write():

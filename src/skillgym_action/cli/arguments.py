@@ -142,11 +142,12 @@ def run(*, as_json: bool, **fields: Any) -> int:
 @click.option(
     "--matrix", type=click.IntRange(1, 256), metavar="N", help="Print a workflow matrix of N shards, as JSON."
 )
-def list_(*, as_json: bool, matrix: int | None, **fields: Any) -> int:
+@click.option("--cost", is_flag=True, help="Show what sessions will cost and take, by the runs in the store.")
+def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> int:
     """Show what would run, as a table."""
     from skillgym_action.cli.list import list_executions
 
-    return list_executions(_settings(fields), _context(), as_json=as_json, matrix=matrix)
+    return list_executions(_settings(fields), _context(), as_json=as_json, matrix=matrix, cost=cost)
 
 
 @cli.command(cls=SettingsCommand)

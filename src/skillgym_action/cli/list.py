@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.check import judge_warnings, print_problems
 from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.expected_costs import expected_of_plan
 from skillgym_action.model.errors import UsageError
+from skillgym_action.reporters.forecast_wording import UNUSABLE_STORE, forecast_lines
+from skillgym_action.reporters.wording import duration, money
 from skillgym_action.settings import resolve
 from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.text.escaping import terminal_line, terminal_text
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan
+    from skillgym_action.model.forecast import Expected, ExpectedExecution, Forecast
     from skillgym_action.model.suite import BenchmarkSuite, WorkspaceSpec
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
@@ -24,16 +29,28 @@ QUESTION = "question"
 """Type of the assertion that asks the judge all questions of an evals.json case."""
 
 
-def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool, matrix: int | None) -> int:
-    """Print the plan, or the workflow matrix of so many shards; the exit code. Raises UsageError, ConfigError."""
+def list_executions(
+    settings: Settings, context: LaunchContext, *, as_json: bool, matrix: int | None, cost: bool = False
+) -> int:
+    """Print the plan, or the workflow matrix of so many shards; the exit code. Raises UsageError, ConfigError.
+
+    ``cost``: with what it will cost, by the runs in the store.
+    """
+    if matrix and cost:
+        raise UsageError("--matrix with --cost: the matrix has no costs", remedy="leave one of them out")
     if matrix:
         print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
         return 0
     with wiring.with_suite_source(settings, context) as with_suites:
-        plan, suites, has_judge = _plan(settings, with_suites)
+        found = _plan(settings, with_suites, cost=cost)
+    plan, suites, expected = found.plan, found.suites, found.expected
     if not (as_json and plan.nothing_selected):  # the error is the document then
-        print(context.redactor.text(plan_as_json(plan) if as_json else plan_as_table(plan)))  # noqa: T201
-    without_judge = () if has_judge else judge_warnings(plan.suites)
+        shown = plan_as_json(plan, expected, cost=cost) if as_json else plan_as_table(plan, expected)
+        print(context.redactor.text(shown))  # noqa: T201
+        if cost and not as_json:
+            lines = forecast_lines(expected) if expected else (UNUSABLE_STORE,)
+            print("\n" + "\n".join(context.redactor.text(terminal_line(line)) for line in lines))  # noqa: T201
+    without_judge = () if found.has_judge else judge_warnings(plan.suites)
     code = print_problems(suites, context, (*plan.warnings, *without_judge))
     if plan.unchanged:
         terminal_for(settings, context).progress(f"note: {plan.unchanged}")
@@ -42,14 +59,35 @@ def list_executions(settings: Settings, context: LaunchContext, *, as_json: bool
     return code
 
 
-def _plan(settings: Settings, context: LaunchContext) -> tuple[Plan, tuple[BenchmarkSuite, ...], bool]:
-    """The plan, the suites with the runners of theirs that are selected, and whether a judge is configured."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Listed:
+    """The plan, the suites with the runners of theirs that are selected, and whether a judge is configured.
+
+    ``expected``: what the plan will cost; None: that was not asked for, or the store cannot be used.
+    """
+
+    plan: Plan
+    suites: tuple[BenchmarkSuite, ...]
+    has_judge: bool
+    expected: Forecast | None
+
+
+def _plan(settings: Settings, context: LaunchContext, *, cost: bool) -> _Listed:
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
+    if cost and options.store is None:
+        remedy = "name a --store that runs add their results to; see docs/how-to/control-costs.md of skillgym-action"
+        raise UsageError("--cost without a store: nothing is known of earlier runs", remedy=remedy)
     terminal = terminal_for(settings, context)
-    with wiring.services_without_run(context, terminal, settings.agent_user) as services:
-        plan = pipeline.plan_run(services, runners, options)
-    return plan, with_selected_runners(plan.suites, runners, options.plan), options.judge is not None
+    with wiring.services_without_run(context, terminal, settings.agent_user, options.store if cost else None) as opened:
+        plan = pipeline.plan_run(opened, runners, options)
+        expected = expected_of_plan(opened, plan, options) if cost else None
+    return _Listed(
+        plan=plan,
+        suites=with_selected_runners(plan.suites, runners, options.plan),
+        has_judge=options.judge is not None,
+        expected=expected,
+    )
 
 
 def execution_line(execution: Execution) -> str:
@@ -60,9 +98,10 @@ def execution_line(execution: Execution) -> str:
     return terminal_line(f"{names}  {execution.timeout:g} s{budget}")
 
 
-def plan_as_json(plan: Plan) -> str:
-    """A JSON list with an object for each execution."""
-    rows = [
+def plan_as_json(plan: Plan, expected: Forecast | None = None, *, cost: bool = False) -> str:
+    """A JSON list with an object for each execution; with ``cost`` an object with this list and the forecast."""
+    costs = {one.execution.index: one for one in expected.executions} if expected else {}
+    rows: list[dict[str, object]] = [
         {
             "suite": execution.suite.path,
             "format": execution.suite.format,
@@ -77,11 +116,48 @@ def plan_as_json(plan: Plan) -> str:
             "skills": [skill.name for skill in workspace_of(execution).skills],
             "assertions": assertions_of(execution),
             "questions": execution.case.questions,
+            **({"expected": _expected_as_json(costs.get(execution.index))} if cost else {}),
         }
         for execution in plan.executions
     ]
+    document = {"executions": rows, "forecast": _forecast_as_json(expected)} if cost else rows
     # GitHub's runner obeys "##[" anywhere in a line. In JSON it can only stand in a string, where it can be escaped.
-    return json.dumps(rows, indent=2).replace("##[", "##\\u005b")
+    return json.dumps(document, indent=2).replace("##[", "##\\u005b")
+
+
+def _expected_as_json(one: ExpectedExecution | None) -> dict[str, object] | None:
+    if one is None:
+        return None
+    return {
+        "repetitions": one.planned,
+        "sessions": round(one.sessions, 3),
+        "costUsd": one.total_usd,
+        "durationMs": None if one.total_ms is None else round(one.total_ms),
+        "storedRuns": one.runs,
+        "sameKey": one.same_key if one.runs else None,
+    }
+
+
+def _forecast_as_json(expected: Forecast | None) -> dict[str, object] | None:
+    """The totals of what is known. ``unknown``: executions that are not in them."""
+    if expected is None:
+        return None
+    return {
+        "source": expected.source,
+        "costUsd": {"total": expected.usd.total, **_uncertain_as_json(expected.usd)},
+        "durationMs": {
+            "total": round(expected.ms.total),
+            "leastPossible": round(expected.least_ms),
+            **_uncertain_as_json(expected.ms),
+        },
+        "jobs": expected.jobs,
+    }
+
+
+def _uncertain_as_json(expected: Expected) -> dict[str, object]:
+    found = expected.interval
+    interval = found and {"low": found.low, "high": found.high, "level": found.level, "storedRuns": found.runs}
+    return {"interval": interval, "unknown": len(expected.unknown)}
 
 
 def workspace_of(execution: Execution) -> WorkspaceSpec:
@@ -107,8 +183,18 @@ _WIDE = 10_000
 """Columns that a table in a file has at most."""
 
 
-def plan_as_table(plan: Plan) -> str:
-    """A table as wide as the terminal, or in a file as wide as its cells.
+def _costs_of(one: ExpectedExecution | None) -> tuple[str, str, str]:
+    """How many sessions an execution will have, what they cost, and how long they take one after the other."""
+    if one is None:
+        return "", "unknown", "unknown"
+    sessions = f"{one.planned:,}" if one.sessions == one.planned else f"{one.sessions:,.1f}"
+    mark = "" if one.same_key else " (other)"
+    usd = "unknown" if one.total_usd is None else f"{money(one.total_usd)}{mark}"
+    return sessions, usd, "unknown" if one.total_ms is None else f"{duration(round(one.total_ms))}{mark}"
+
+
+def plan_as_table(plan: Plan, expected: Forecast | None = None) -> str:
+    """A table as wide as the terminal, or in a file as wide as its cells; with ``expected`` also what it will cost.
 
     Cells may be wrapped: each resulting line is escaped as well.
     """
@@ -120,7 +206,9 @@ def plan_as_table(plan: Plan) -> str:
     arms = any(execution.arm for execution in plan.executions)
     skills = any(workspace_of(execution).skills for execution in plan.executions)
     names = ("suite", "case", "runner", *(["arm"] if arms else []), "model", "tags")
-    for name in (*names, *(("skill", "questions") if skills else ())):
+    costs = {one.execution.index: one for one in expected.executions} if expected else {}
+    columns = (*(("skill", "questions") if skills else ()), *(("sessions", "cost", "time") if expected else ()))
+    for name in (*names, *columns):
         rows.add_column(name, overflow="fold")
     for execution in plan.executions:
         title = f" ({execution.case.title})" if execution.case.title else ""
@@ -132,6 +220,7 @@ def plan_as_table(plan: Plan) -> str:
             execution.model or "",
             ", ".join(execution.case.tags),
             *(_of_skills(execution) if skills else ()),
+            *(_costs_of(costs.get(execution.index)) if expected else ()),
         )
         rows.add_row(*(Text(terminal_line(cell)) for cell in cells))
     console = Console(no_color=True, highlight=False)

@@ -13,9 +13,11 @@ from skillgym_action.cli.list import execution_line
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.verdicts import GREEN
+from skillgym_action.reporters.forecast_wording import UNUSABLE_STORE, WITHOUT_STORE, forecast_lines
 from skillgym_action.reporters.terminal import render
 from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
+from skillgym_action.stages.forecast import refuse_beyond_budget
 from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.text.escaping import terminal_line
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.cli.terminal import Terminal
     from skillgym_action.model.execution import Execution, Runner
+    from skillgym_action.model.forecast import Forecast
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
@@ -79,7 +82,7 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
 def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user, options.store) as services:
-        plan, base = pipeline.plan_with_baseline(services, runners, options)
+        plan, base, expected = pipeline.plan_with_baseline(services, runners, options)
         if plan.executions:
             pipeline.check_plan(plan, base, options)
     for execution in plan.executions:
@@ -94,13 +97,17 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
     if not plan.executions:
         message = "nothing would run: no suite was found, or the filters, such as --changed-skills, leave no case"
         raise UsageError(message, remedy="see `list`")
-    for line in plan_summary(pipeline.planned_sessions(plan, options), base, options):
+    for line in plan_summary(pipeline.planned_sessions(plan, options), base, expected, options):
         print(context.redactor.text(terminal_line(line)))  # noqa: T201
+    if expected and (note := refuse_beyond_budget(expected, options.execute)):
+        terminal.progress(f"note: {terminal_line(note)}")
     return 0
 
 
-def plan_summary(planned: Sequence[tuple[Execution, int]], base: RunReport | None, options: Options) -> Iterator[str]:
-    """How many sessions a plan has; with a baseline also what they will cost, and what a comparison can show."""
+def plan_summary(
+    planned: Sequence[tuple[Execution, int]], base: RunReport | None, expected: Forecast | None, options: Options
+) -> Iterator[str]:
+    """How many sessions a plan has; what they will cost, by a store or a baseline; what a comparison can show."""
     sessions = sum(number for _, number in planned)
     upper = ""
     if options.execute.stop_early and sessions > len(planned):
@@ -109,19 +116,32 @@ def plan_summary(planned: Sequence[tuple[Execution, int]], base: RunReport | Non
         upper = " at most, since the run may be stopped for futility"
     yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{upper}"
     yield from arms_summary(planned)
+    if expected:
+        yield from forecast_lines(expected)
+    elif options.store is None and base is None:
+        yield WITHOUT_STORE
+    elif options.store is not None:
+        yield UNUSABLE_STORE
     if base is None:
         return
     planned = [(execution, number) for execution, number in planned if execution.decides]
-    from skillgym_action.comparison.plans import detectable, expected_cost
+    if expected is None:
+        yield _cost_by_baseline(planned, base)
+    from skillgym_action.comparison.plans import detectable
+
+    yield from detectable(planned, base, stop_early=options.execute.stop_early)
+
+
+def _cost_by_baseline(planned: Sequence[tuple[Execution, int]], base: RunReport) -> str:
+    """What a plan will cost, if its sessions cost what they did in the baseline."""
+    from skillgym_action.comparison.plans import expected_cost
 
     expected = expected_cost(planned, base)
     names = [f"{execution.case.id} [{execution.runner.id}]" for execution in expected.unknown]
     if len(names) == len(planned):
-        yield "cost: unknown, since the baseline has none for these cases"
-    else:
-        unknown = f", without {listed(names)}, whose cost is unknown" if names else ""
-        yield f"cost: about {money(expected.usd)} at the mean cost of a session in the baseline{unknown}"
-    yield from detectable(planned, base, stop_early=options.execute.stop_early)
+        return "cost: unknown, since the baseline has none for these cases"
+    unknown = f", without {listed(names)}, whose cost is unknown" if names else ""
+    return f"cost: about {money(expected.usd)} at the mean cost of a session in the baseline{unknown}"
 
 
 def arms_summary(planned: Sequence[tuple[Execution, int]]) -> Iterator[str]:

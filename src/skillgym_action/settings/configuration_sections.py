@@ -141,6 +141,7 @@ class RunSection(_Model):
     baseline: str | None = None
     baseline_optional: bool = False
     max_cost: PositiveFloat | None = None
+    allow_partial: bool = False
     min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     max_error_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     min_uplift: Points | None = None

@@ -36,7 +36,7 @@ from skillgym_action.model.keyword_expression import KeywordExpression, parse_ke
 from skillgym_action.model.quarantine import QuarantineFile
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
-from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
+from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, STORED, Input, Option
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.option_types import (
@@ -158,7 +158,7 @@ class Settings(ForeignSettings):
         Input("schedule"),
     ] = None
     repeat: Annotated[
-        PositiveInt | None, Option(RUN, "N", "Run each case N times on each runner."), Input("repeat")
+        PositiveInt | None, Option((*RUN, "list"), "N", "Run each case N times on each runner."), Input("repeat")
     ] = None
     require: Annotated[
         Require | None,
@@ -204,6 +204,11 @@ class Settings(ForeignSettings):
         Option(RUN, "USD", "Maximum cost of the run; once it is spent, no session is started."),
         Input("max-cost"),
     ] = None
+    allow_partial: Annotated[
+        bool,
+        Option(RUN, None, "Run what --max-cost pays for, also if stored runs show that it is not the whole plan."),
+        Input("allow-partial"),
+    ] = False
     maxfail: Annotated[
         PositiveInt | None,
         Option(RUN, "N", "Start no more sessions once N executions have failed or were errored."),
@@ -291,7 +296,7 @@ class Settings(ForeignSettings):
 
     store: Annotated[
         StoreName | None,
-        Option(DECIDE, "branch|artifact|path=PATH|none", "Where results are kept, for comparisons with later runs."),
+        Option(STORED, "branch|artifact|path=PATH|none", "Where results are kept, for comparisons and forecasts."),
         Input("store"),
     ] = None
     store_write: Annotated[
@@ -429,6 +434,7 @@ class ExecuteOptions:
     ``stop``: end the run if a regression is unlikely. ``stopped``, ``limits``: of what is judged again.
     ``on_limit``: the status of a session that exceeded its time, steps or budget. ``prices``: configured ones by model.
     ``agent_user``: the user that agents and suite commands run as; None: the caller.
+    ``allow_partial``: run also what ``max_cost`` will not pay to its end.
     ``maxfail``: the number of executions that are not green after which no session is started.
     ``resume``: skip sessions that are in the journal. ``keep``: what to archive of a workspace that is not green.
     """
@@ -445,6 +451,7 @@ class ExecuteOptions:
     on_limit: OnLimit = "failed"
     max_steps: int | None = None
     max_cost: float | None = None
+    allow_partial: bool = False
     maxfail: int | None = None
     record: Path | None = None
     agent_user: str | None = None

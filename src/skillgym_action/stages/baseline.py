@@ -122,6 +122,17 @@ def read_store(
         return None
     if services.store is None or store is None:
         raise UsageError("baseline auto without a store: there is nothing to compare with", remedy="name a --store")
+    found = read_stored(services, store, UNUSABLE if options.auto else "")
+    return replace(found, compares=options.auto) if found else None
+
+
+def read_stored(services: Services, store: StoreOptions, unusable: str) -> StoredBaseline | None:
+    """What the store has of the base; None: there is no store, or no access to one that nobody asked for.
+
+    ``unusable``: what to say first of one that cannot be read; empty: nothing.
+    """
+    if services.store is None:
+        return None
     commit = services.repository.commit()
     writes = refusal(services.event, commit, asked=store.asked) is None and store.reports
     title, branch = services.store.title, base_branch(services.event)
@@ -136,19 +147,18 @@ def read_store(
         found = read_history(services.store, point)
     except StoreError as error:
         if store.optional and isinstance(error, StoreAccessError):
-            services.observer.detail(terminal_line(f"nothing was compared with {title}: {error}"))
+            services.observer.detail(terminal_line(f"{unusable}: {title}: {error}"))
             return None
-        if options.auto:
-            services.observer.progress(terminal_line(f"note: {UNUSABLE}: {error}"))
-        return StoredBaseline(title=title, problem=str(error), writes=writes, compares=options.auto)
+        if unusable:
+            services.observer.progress(terminal_line(f"note: {unusable}: {error}"))
+        return StoredBaseline(title=title, problem=str(error), writes=writes)
     except InterruptedError as error:  # the run goes on to its reports
-        return StoredBaseline(title=title, problem=str(error.strerror), writes=writes, compares=options.auto)
+        return StoredBaseline(title=title, problem=str(error.strerror), writes=writes)
     return StoredBaseline(
         title=title,
         history=found,
         beginning=_beginning(branch, store, writes=writes),
         writes=writes,
-        compares=options.auto,
         optional=store.optional,
         looked_at=services.store.looked_at,
     )

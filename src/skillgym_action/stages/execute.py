@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
-from skillgym_action.model.dependencies import dependency_groups, dependency_order, unmet_dependency
+from skillgym_action.model.dependencies import unmet_dependency
 from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.model.result import Failure, Judgement, Result, SessionResult
 from skillgym_action.model.run_report import StoppedForFutility
@@ -24,8 +24,9 @@ from skillgym_action.sessions.assertion_context import SuiteClassifier
 from skillgym_action.sessions.budget import Budget
 from skillgym_action.sessions.failure_limit import FailureLimit
 from skillgym_action.sessions.hidden_paths import hide_suites
-from skillgym_action.sessions.hooks import run_hooks_after_all, shared_workspace_name, untrusted_skill
+from skillgym_action.sessions.hooks import run_hooks_after_all, untrusted_skill
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_failure_class
+from skillgym_action.sessions.lanes import interleaved_lanes
 from skillgym_action.sessions.repetitions import (
     combined_result,
     count_troubled,
@@ -90,7 +91,7 @@ def execute(
 def _run(executor: _Executor, plan: Plan) -> dict[int, Result]:
     """Run all executions of the plan in parallel; their results by index."""
     services, jobs = executor.services, executor.options.jobs
-    lanes = deque(_interleaved_lanes(plan, executor.options, one_user=services.processes.user is not None))
+    lanes = deque(interleaved_lanes(plan, executor.options, one_user=services.processes.user is not None))
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="execution") as pool:
         try:
             workers = [pool.submit(executor.run_lanes, lanes) for _ in range(min(jobs, len(lanes)))]
@@ -131,50 +132,6 @@ def _run_more(executor: _Executor, plan: Plan, indexes: frozenset[int]) -> dict[
         return {}
     executor.services.observer.planned(len(executions))
     return _run(executor, replace(plan, executions=executions))
-
-
-def _interleaved_lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple[Execution, ...]]:
-    """The lanes of a plan, so that whatever changes with time meets all arms of a case alike.
-
-    A lane has a case in all of its arms, whose repetitions are interleaved; where all lanes can run at the same time,
-    each arm has its own.
-    """
-    lanes = _lanes(plan, options, one_user=one_user, arms_apart=True)
-    if len(lanes) > options.jobs and any(execution.arm for execution in plan.executions):
-        return _lanes(plan, options, one_user=one_user, arms_apart=False)
-    return lanes
-
-
-def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool, arms_apart: bool) -> list[tuple[Execution, ...]]:
-    """Lanes: groups of executions that run one after the other, in the order of the plan.
-
-    One lane has an execution and those it depends on; all executions that work in the same directory; and, with the
-    schedule ``isolated-by-runner``, all executions of a runner. Groups that share an execution are one lane.
-    ``arms_apart``: the arms of a case may be in several lanes.
-    """
-    group_of_case = {suite.path: dependency_groups(suite.cases) for suite in plan.suites}
-    groups: dict[tuple[str, ...], list[Execution]] = {}
-    for execution in plan.executions:
-        group: tuple[str, ...] = (
-            execution.suite.path,
-            group_of_case[execution.suite.path][execution.case.id],
-            execution.runner.id,
-            (execution.arm_name or "") if arms_apart else "",
-        )
-        groups.setdefault(group, []).append(execution)
-    lanes: dict[tuple[str, ...], list[Execution]] = {}
-    for group, executions in groups.items():
-        names = (shared_workspace_name(execution, one_user=one_user) for execution in executions)
-        keys: list[tuple[str, ...]] = [("workspace", name) for name in sorted({n for n in names if n is not None})]
-        if options.schedule == "isolated-by-runner":
-            keys.append(("runner", executions[0].runner.id))
-        lane, *others = list({id(lanes[key]): lanes[key] for key in keys if key in lanes}.values()) or [[]]
-        for other in others:
-            lane += other
-            lanes = {key: lane if existing is other else existing for key, existing in lanes.items()}
-        lane += dependency_order(executions)
-        lanes |= dict.fromkeys(keys or [group], lane)
-    return [tuple(lane) for lane in {id(lane): lane for lane in lanes.values()}.values()]
 
 
 def _next_lane(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:

@@ -478,6 +478,8 @@ export interface RunConfig {
   baselineOptional?: boolean;
   /** US dollars. */
   maxCost?: number;
+  /** Run what `maxCost` pays for, also if stored runs show that it is not the whole plan. */
+  allowPartial?: boolean;
   /** 0 to 1. */
   minPassRate?: number;
   maxErrorRate?: number;
