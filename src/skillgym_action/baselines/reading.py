@@ -11,6 +11,8 @@ from skillgym_action.baselines.stored_lines import parsed_line
 from skillgym_action.limits import MAX_BASE_LINES, MAX_STORED_CLOCK_LEAD_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from skillgym_action.baselines import Store
     from skillgym_action.baselines.stored_lines import StoredLine
 
@@ -48,14 +50,9 @@ class BaseHistory:
     branch: str | None = None
 
 
-def read_history(store: Store, base: BasePoint) -> BaseHistory:
-    """The newest lines of a store. Raises StoreError for one that cannot be read, or has a line which no run wrote.
-
-    One wrong line is enough: it shows that others than runs of this tool write to the store. Older lines than are
-    needed are not looked at.
-    """
-    lines, others = [], 0
-    latest = base.now + timedelta(seconds=MAX_STORED_CLOCK_LEAD_SECONDS)
+def validated_lines(store: Store, now: datetime) -> Iterator[StoredLine]:
+    """The lines of a store, the newest files first. Raises StoreError at the first that no run wrote."""
+    latest = now + timedelta(seconds=MAX_STORED_CLOCK_LEAD_SECONDS)
     seen: dict[tuple[str, str, int, str], str] = {}
     for text in store.newest_first():
         line = parsed_line(text.content, f"{store.title}: {text.place}")
@@ -65,6 +62,17 @@ def read_history(store: Store, base: BasePoint) -> BaseHistory:
         key = line.run.id, line.suites[first.suite].path, first.runner, first.case
         if (other := seen.setdefault(key, text.place)) != text.place:
             raise StoreError(f"{store.title}: {text.place}: run.id: the same run is in {other}, too")
+        yield line
+
+
+def read_history(store: Store, base: BasePoint) -> BaseHistory:
+    """The newest lines of a store. Raises StoreError for one that cannot be read, or has a line which no run wrote.
+
+    One wrong line is enough: it shows that others than runs of this tool write to the store. Older lines than are
+    needed are not looked at.
+    """
+    lines, others = [], 0
+    for line in validated_lines(store, base.now):
         if not base.has(line):
             others += 1
             continue

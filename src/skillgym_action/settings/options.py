@@ -41,6 +41,7 @@ from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SEL
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop, StoreName
+from skillgym_action.settings.trend_options import TrendSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 
 
-class Settings(ForeignSettings):
+class Settings(ForeignSettings, TrendSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -79,7 +80,7 @@ class Settings(ForeignSettings):
     config: Annotated[
         str | None,
         Option(
-            (*SELECT, *REPORT, "compare", "doctor", "explain", "view"),
+            (*SELECT, *REPORT, "compare", "doctor", "explain", "view", "trend"),
             "FILE",
             "Configuration file (default: the closest skillgym.config.*, searched upward).",
         ),
@@ -92,7 +93,9 @@ class Settings(ForeignSettings):
         Input("formats"),
     ] = ()
     case: Annotated[
-        Words, Option(SELECT, "GLOB", "Select only cases whose id matches.", repeatable=True), Input("cases")
+        Words,
+        Option((*SELECT, "trend"), "GLOB", "Select only cases whose id matches.", repeatable=True),
+        Input("cases"),
     ] = ()
     match: Annotated[
         KeywordExpression | None,
@@ -280,7 +283,9 @@ class Settings(ForeignSettings):
 
     store: Annotated[
         StoreName | None,
-        Option(DECIDE, "branch|path=PATH", "Where results are kept, for comparisons of later runs with them."),
+        Option(
+            (*DECIDE, "trend"), "branch|path=PATH", "Where results are kept, for comparisons of later runs with them."
+        ),
         Input("store"),
     ] = None
     store_write: Annotated[

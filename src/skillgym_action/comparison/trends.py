@@ -1,0 +1,285 @@
+"""Stored results over time: rates with intervals per run or period, what changed when, and what differs most."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import fsum, sqrt
+from typing import TYPE_CHECKING
+
+from skillgym_action.comparison.rates import same_cases_rate, wilson
+from skillgym_action.limits import (
+    MAX_TREND_DIFFERENCES,
+    MAX_TREND_LINE_POINTS,
+    MAX_TREND_MARKS,
+    MAX_TREND_POINTS,
+    MIN_TREND_LINE_POINTS,
+)
+from skillgym_action.model.samples import NO_SAMPLES, Samples
+from skillgym_action.model.trend import (
+    ConditionChange,
+    HalvesDifference,
+    Trend,
+    TrendExecution,
+    TrendGroup,
+    TrendLine,
+    TrendMark,
+    TrendPoint,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from skillgym_action.comparison.rates import Interval
+    from skillgym_action.model.trend import Conditions, TrendHistory, TrendName, TrendRun, TrendSample, TrendSeries
+
+PERIODS = (0, 1, 7, 28, 91, 364)  # days of which the runs are one point; 0: each run is one
+SUITE = "suite file"
+NAMED = {
+    "agent": "agent",
+    "version": "CLI version",
+    "model": "model",
+    "judge": "judge",
+    "tool": "skillgym-action",
+}
+"""Conditions whose values are names -> what they are called."""
+DIGESTS = {
+    "prompt": "prompt",
+    "assertions": "assertions",
+    "program": "program of the suite",
+    "template": "workspace template",
+    "workspace": "input files",
+}
+"""Conditions whose values are digests -> what they are called."""
+_KINDS = NAMED | DIGESTS
+Changes = dict[int, list[ConditionChange]]
+
+
+def trend_of(history: TrendHistory) -> Trend:
+    """The points, marks and differences of a history with at least one run."""
+    most = MAX_TREND_POINTS // max(1, len(history.series))
+    most = min(max(most, MIN_TREND_LINE_POINTS), MAX_TREND_LINE_POINTS)
+    period = _period(history.runs, most)
+    changes = {series.name: changes_of(series.samples) for series in history.series}
+
+    def group(series: Sequence[TrendSeries], suites: Iterable[str], limit: int = MAX_TREND_LINE_POINTS) -> TrendLine:
+        own = _group_changes([changes[one.name] for one in series])
+        for suite in suites:
+            for run, change in suite_changes(history.digests.get(suite, {})).items():
+                own.setdefault(run, []).insert(0, change)
+        return line_of(history.runs, series, own, period=period, most=limit)
+
+    by_runner: dict[str, list[TrendSeries]] = {}
+    by_suite: dict[tuple[str, str], list[TrendSeries]] = {}
+    for series in history.series:
+        by_runner.setdefault(series.name.runner, []).append(series)
+        by_suite.setdefault((series.name.suite, series.name.runner), []).append(series)
+    middle = len(history.runs) // 2
+    return Trend(
+        history=history,
+        period=period,
+        total=group(history.series, history.digests),
+        runners=tuple(
+            TrendGroup(suite=None, runner=runner, line=group(own, sorted({one.name.suite for one in own})))
+            for runner, own in sorted(by_runner.items())
+        ),
+        suites=tuple(
+            TrendGroup(suite=suite, runner=runner, line=group(own, (suite,), most))
+            for (suite, runner), own in sorted(by_suite.items())
+        ),
+        executions=tuple(
+            TrendExecution(
+                series=series,
+                line=line_of(history.runs, (series,), changes[series.name], period=period, most=most),
+            )
+            for series in history.series
+        ),
+        middle=middle,
+        differences=_differences(history.series, changes, middle),
+    )
+
+
+def _period(runs: Sequence[TrendRun], most: int) -> int:
+    """The shortest period of which there are at most so many with runs."""
+    return next((days for days in PERIODS if _periods(runs, days) <= most), PERIODS[-1])
+
+
+def _periods(runs: Sequence[TrendRun], days: int) -> int:
+    return len({_period_of(runs, number, days) for number in range(len(runs))})
+
+
+def _period_of(runs: Sequence[TrendRun], number: int, days: int) -> int:
+    """The number of the period that a run is in; weeks begin on Monday."""
+    return (runs[number].at.toordinal() - 1) // days if days else number
+
+
+# --- what changed -------------------------------------------------------------------------------------
+
+
+def changes_of(samples: Sequence[TrendSample]) -> Changes:
+    """What differs from the sample before, by the run that it differs in. What is not known on a side is no change."""
+    found: Changes = {}
+    known: dict[str, str] = {}
+    before: Conditions | None = None
+    for sample in samples:
+        if sample.conditions is before:  # nearly always: equal conditions are one object
+            continue
+        before = sample.conditions
+        for kind, what in _KINDS.items():
+            value = getattr(sample.conditions, kind)
+            if value is None:
+                continue
+            if known.setdefault(kind, value) != value:
+                found.setdefault(sample.run, []).append(ConditionChange(what, known[kind], value))
+                known[kind] = value
+    return found
+
+
+def suite_changes(digests: Mapping[int, str]) -> dict[int, ConditionChange]:
+    """Where the file of a suite is another one than in the run before that has it. ``digests``: by run."""
+    return {
+        run: ConditionChange(SUITE, digests[earlier], digests[run])
+        for earlier, run in pairwise(sorted(digests))
+        if digests[earlier] != digests[run]
+    }
+
+
+def _group_changes(all_changes: Iterable[Changes]) -> Changes:
+    """The changes of several cases together; the same change in a case that was not run meanwhile is left out."""
+    counts: dict[int, dict[tuple[str, str | None, str | None], int]] = {}
+    names = set(NAMED.values())
+    for changes in all_changes:
+        for run, own in changes.items():
+            for change in own:
+                values = (change.before, change.after) if change.what in names else (None, None)
+                of_run = counts.setdefault(run, {})
+                of_run[change.what, *values] = of_run.get((change.what, *values), 0) + 1
+    found: Changes = {}
+    latest: dict[str, set[tuple[str | None, str | None]]] = {}
+    for run, of_run in sorted(counts.items()):
+        fresh = {
+            key: cases
+            for key, cases in of_run.items()
+            if key[1:] == (None, None) or key[1:] not in latest.get(key[0], ())
+        }
+        for what in {key[0] for key in fresh}:
+            latest[what] = {key[1:] for key in fresh if key[0] == what}
+        if fresh:
+            found[run] = [ConditionChange(*key, cases) for key, cases in fresh.items()]
+    return found
+
+
+# --- points -------------------------------------------------------------------------------------------
+
+
+def line_of(
+    runs: Sequence[TrendRun], series: Sequence[TrendSeries], changes: Changes, *, period: int, most: int
+) -> TrendLine:
+    """The newest points of one case, or of several together. Nothing changed within a point."""
+    own = sorted({sample.run for one in series for sample in one.samples})
+    point_of: dict[int, int] = {}
+    number, begins, previous = -1, 0, None
+    for run in own:
+        here = _period_of(runs, run, period)
+        if run in changes or here != previous:
+            number += 1
+        if run in changes:
+            begins = run
+        point_of[run], previous = number, here
+    gathered: list[list[tuple[TrendSeries, TrendSample]]] = [[] for _ in range(number + 1)]
+    latest = []
+    for one in series:
+        for sample in one.samples:
+            gathered[point_of[sample.run]].append((one, sample))
+            if sample.run >= begins:
+                latest.append((one, sample))
+    marks = [TrendMark(run=run, changes=tuple(found)) for run, found in sorted(changes.items())]
+    return TrendLine(
+        points=tuple(_point(some) for some in gathered[-most:]),
+        marks=tuple(marks[-MAX_TREND_MARKS:]),
+        since_mark=_point(latest),
+        points_left_out=max(0, len(gathered) - most),
+        marks_left_out=max(0, len(marks) - MAX_TREND_MARKS),
+    )
+
+
+def _point(gathered: Sequence[tuple[TrendSeries, TrendSample]]) -> TrendPoint:
+    """Samples of one or more cases as one point. A case that is expected to fail counts in no rate of several."""
+    by_case: dict[tuple[str, str], Samples] = {}  # a case on several runners is one
+    alone = len({one.name for one, _ in gathered}) == 1
+    for one, sample in gathered:
+        if alone or not one.expected_fail:
+            own = Samples(passed=sample.passed, judged=sample.judged)
+            case = one.name.suite, one.name.case
+            by_case[case] = by_case.get(case, NO_SAMPLES) + own
+    samples = [sample for _, sample in gathered]
+    rate, interval = _rate(tuple(by_case.values()))
+    known = [sample for sample in samples if sample.usd is not None]
+    total = fsum((sample.usd or 0.0) * sample.judged for sample in known) if known else None
+    sessions = sum(sample.judged for sample in samples)
+    numbers = {sample.run for sample in samples}
+    return TrendPoint(
+        first=min(numbers),
+        last=max(numbers),
+        runs=len(numbers),
+        cases=len(by_case),
+        samples=Samples(
+            passed=sum(case.passed for case in by_case.values()), judged=sum(case.judged for case in by_case.values())
+        ),
+        rate=rate,
+        interval=interval,
+        usd=None if total is None else total / sum(sample.judged for sample in known),
+        usd_total=total,
+        cost_complete=len(known) == len(samples),
+        ms=round(sum(sample.ms * sample.judged for sample in samples) / sessions),
+    )
+
+
+def _rate(cases: Sequence[Samples]) -> tuple[float | None, Interval | None]:
+    """The mean over cases, with the interval of these cases if they were run again."""
+    if not cases:
+        return None, None
+    if len(cases) == 1:
+        return cases[0].rate, wilson(cases[0].rate, cases[0].judged)
+    found = same_cases_rate(cases)
+    return found.rate, found.interval
+
+
+# --- differences --------------------------------------------------------------------------------------
+
+
+def _differences(
+    all_series: Iterable[TrendSeries], changes: Mapping[TrendName, Changes], middle: int
+) -> tuple[HalvesDifference, ...]:
+    """The executions that differ most between the runs before ``middle`` and the others."""
+    found = []
+    for series in all_series:
+        earlier = _together(series, lambda run: run < middle)
+        later = _together(series, lambda run: run >= middle)
+        if not earlier.judged or not later.judged or earlier.rate == later.rate:
+            continue
+        found.append(
+            HalvesDifference(
+                name=series.name,
+                earlier=earlier,
+                later=later,
+                difference=later.rate - earlier.rate,
+                interval=difference_interval(earlier, later),
+                changed=tuple(dict.fromkeys(one.what for own in changes[series.name].values() for one in own)),
+            )
+        )
+    found.sort(key=lambda one: (-abs(one.difference), -(one.earlier.judged + one.later.judged), one.name))
+    return tuple(found[:MAX_TREND_DIFFERENCES])
+
+
+def _together(series: TrendSeries, counts: Callable[[int], bool]) -> Samples:
+    some = [sample for sample in series.samples if counts(sample.run)]
+    return Samples(passed=sum(one.passed for one in some), judged=sum(one.judged for one in some))
+
+
+def difference_interval(earlier: Samples, later: Samples) -> Interval:
+    """The 95 % interval of the difference of two rates, later minus earlier: Newcombe (1998), of Wilson's intervals."""
+    before, after = earlier.rate, later.rate
+    (low_before, high_before), (low, high) = wilson(before, earlier.judged), wilson(after, later.judged)
+    down = sqrt((after - low) ** 2 + (high_before - before) ** 2)
+    up = sqrt((high - after) ** 2 + (before - low_before) ** 2)
+    return max(-1.0, after - before - down), min(1.0, after - before + up)
