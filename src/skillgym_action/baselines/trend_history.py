@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from skillgym_action.baselines import Store
-    from skillgym_action.baselines.stored_lines import StoredLine
+    from skillgym_action.baselines.stored_lines import EntryKey, StoredLine
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +56,7 @@ class _Collected:
     samples: dict[TrendName, list[TrendSample]] = field(default_factory=dict)
     expected: dict[TrendName, tuple[str, bool]] = field(default_factory=dict)
     digests: dict[str, dict[int, str]] = field(default_factory=dict)
-    conditions: dict[Conditions, Conditions] = field(default_factory=dict)
+    conditions: dict[EntryKey, Conditions] = field(default_factory=dict)
     wanted: dict[TrendName, bool] = field(default_factory=dict)
     left_out: set[TrendName] = field(default_factory=set)
     count: int = 0
@@ -72,14 +72,16 @@ class _Collected:
             if not wanted or not self._is_kept(name):
                 continue
             run = self._run(line) if run is None else run
-            own = Conditions(*stored.key)
+            key = stored.key
+            if (conditions := self.conditions.get(key)) is None:
+                conditions = self.conditions[key] = Conditions(*key)
             sample = TrendSample(
                 run=run,
                 passed=entry.sessions.count(PASSED),
                 judged=len(entry.sessions),
                 usd=entry.usd,
                 ms=entry.ms,
-                conditions=self.conditions.setdefault(own, own),
+                conditions=conditions,
             )
             self.samples[name].append(sample)
             if line.run.at >= self.expected.get(name, ("", False))[0]:

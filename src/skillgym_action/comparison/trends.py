@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import fsum, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from skillgym_action.comparison.rates import same_cases_rate, wilson
@@ -14,7 +14,7 @@ from skillgym_action.limits import (
     MAX_TREND_POINTS,
     MIN_TREND_LINE_POINTS,
 )
-from skillgym_action.model.samples import NO_SAMPLES, Samples
+from skillgym_action.model.samples import Samples
 from skillgym_action.model.trend import (
     ConditionChange,
     HalvesDifference,
@@ -78,6 +78,7 @@ def trend_of(history: TrendHistory) -> Trend:
         history=history,
         period=period,
         total=group(history.series, history.digests),
+        spending=line_of(history.runs, history.series, {}, period=period, most=MAX_TREND_LINE_POINTS).points,
         runners=tuple(
             TrendGroup(suite=None, runner=runner, line=group(own, sorted({one.name.suite for one in own})))
             for runner, own in sorted(by_runner.items())
@@ -175,63 +176,86 @@ def line_of(
     runs: Sequence[TrendRun], series: Sequence[TrendSeries], changes: Changes, *, period: int, most: int
 ) -> TrendLine:
     """The newest points of one case, or of several together. Nothing changed within a point."""
-    own = sorted({sample.run for one in series for sample in one.samples})
     point_of: dict[int, int] = {}
-    number, begins, previous = -1, 0, None
-    for run in own:
+    number, since, previous = -1, 0, None
+    for run in sorted({sample.run for one in series for sample in one.samples}):
         here = _period_of(runs, run, period)
         if run in changes or here != previous:
             number += 1
         if run in changes:
-            begins = run
+            since = number
         point_of[run], previous = number, here
-    gathered: list[list[tuple[TrendSeries, TrendSample]]] = [[] for _ in range(number + 1)]
-    latest = []
+    gathered = [_Gathered() for _ in range(number + 1)]
     for one in series:
+        case = one.name.suite, one.name.case
+        counts = len(series) == 1 or not one.expected_fail
         for sample in one.samples:
-            gathered[point_of[sample.run]].append((one, sample))
-            if sample.run >= begins:
-                latest.append((one, sample))
+            gathered[point_of[sample.run]].add(sample, case if counts else None)
     marks = [TrendMark(run=run, changes=tuple(found)) for run, found in sorted(changes.items())]
+    latest = _Gathered()
+    for some in gathered[since:]:
+        latest.merge(some)
     return TrendLine(
-        points=tuple(_point(some) for some in gathered[-most:]),
+        points=tuple(some.point() for some in gathered[-most:]),
         marks=tuple(marks[-MAX_TREND_MARKS:]),
-        since_mark=_point(latest),
+        since_mark=latest.point(),
         points_left_out=max(0, len(gathered) - most),
         marks_left_out=max(0, len(marks) - MAX_TREND_MARKS),
     )
 
 
-def _point(gathered: Sequence[tuple[TrendSeries, TrendSample]]) -> TrendPoint:
-    """Samples of one or more cases as one point. A case that is expected to fail counts in no rate of several."""
-    by_case: dict[tuple[str, str], Samples] = {}  # a case on several runners is one
-    alone = len({one.name for one, _ in gathered}) == 1
-    for one, sample in gathered:
-        if alone or not one.expected_fail:
-            own = Samples(passed=sample.passed, judged=sample.judged)
-            case = one.name.suite, one.name.case
-            by_case[case] = by_case.get(case, NO_SAMPLES) + own
-    samples = [sample for _, sample in gathered]
-    rate, interval = _rate(tuple(by_case.values()))
-    known = [sample for sample in samples if sample.usd is not None]
-    total = fsum((sample.usd or 0.0) * sample.judged for sample in known) if known else None
-    sessions = sum(sample.judged for sample in samples)
-    numbers = {sample.run for sample in samples}
-    return TrendPoint(
-        first=min(numbers),
-        last=max(numbers),
-        runs=len(numbers),
-        cases=len(by_case),
-        samples=Samples(
-            passed=sum(case.passed for case in by_case.values()), judged=sum(case.judged for case in by_case.values())
-        ),
-        rate=rate,
-        interval=interval,
-        usd=None if total is None else total / sum(sample.judged for sample in known),
-        usd_total=total,
-        cost_complete=len(known) == len(samples),
-        ms=round(sum(sample.ms * sample.judged for sample in samples) / sessions),
-    )
+class _Gathered:
+    """The samples of a point, added up. A case on several runners is one case."""
+
+    def __init__(self) -> None:
+        self.runs: set[int] = set()
+        self.cases: dict[tuple[str, str], list[int]] = {}  # passed, judged
+        self.usd = 0.0
+        self.sessions = self.sessions_with_cost = self.ms = 0
+
+    def add(self, sample: TrendSample, case: tuple[str, str] | None) -> None:
+        """Add a sample; ``case``: None if it counts in no rate."""
+        self.runs.add(sample.run)
+        if case:
+            counts = self.cases.setdefault(case, [0, 0])
+            counts[0] += sample.passed
+            counts[1] += sample.judged
+        self.sessions += sample.judged
+        self.ms += sample.ms * sample.judged
+        if sample.usd is not None:
+            self.usd += sample.usd * sample.judged
+            self.sessions_with_cost += sample.judged
+
+    def merge(self, other: _Gathered) -> None:
+        """Add the samples of another point."""
+        self.runs |= other.runs
+        for case, (passed, judged) in other.cases.items():
+            counts = self.cases.setdefault(case, [0, 0])
+            counts[0] += passed
+            counts[1] += judged
+        self.sessions += other.sessions
+        self.ms += other.ms
+        self.usd += other.usd
+        self.sessions_with_cost += other.sessions_with_cost
+
+    def point(self) -> TrendPoint:
+        """What was added, at least one sample."""
+        cases = [Samples(passed=passed, judged=judged) for passed, judged in self.cases.values()]
+        rate, interval = _rate(cases)
+        known = self.sessions_with_cost
+        return TrendPoint(
+            first=min(self.runs),
+            last=max(self.runs),
+            runs=len(self.runs),
+            cases=len(cases),
+            samples=Samples(passed=sum(case.passed for case in cases), judged=sum(case.judged for case in cases)),
+            rate=rate,
+            interval=interval,
+            usd=self.usd / known if known else None,
+            usd_total=self.usd if known else None,
+            cost_complete=known == self.sessions,
+            ms=round(self.ms / self.sessions),
+        )
 
 
 def _rate(cases: Sequence[Samples]) -> tuple[float | None, Interval | None]:

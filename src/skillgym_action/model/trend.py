@@ -192,13 +192,15 @@ class TrendExecution:
 class Trend:
     """Everything that the page and the document of ``trend`` have.
 
-    ``period``: days of which the runs are one point; 0: each run is one. ``total``: all executions together.
+    ``period``: days of which the runs are one point; 0: each run is one. ``total``: all executions together;
+    ``spending``: a point for each period, whatever changed in it.
     ``middle``: position of the first run of the later half. ``differences``: the largest first.
     """
 
     history: TrendHistory
     period: int
     total: TrendLine
+    spending: tuple[TrendPoint, ...]
     runners: tuple[TrendGroup, ...]
     suites: tuple[TrendGroup, ...]
     executions: tuple[TrendExecution, ...]

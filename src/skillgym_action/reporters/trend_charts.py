@@ -82,19 +82,16 @@ def chart_of(line: TrendLine, axis: TimeAxis, subject: str) -> Markup:
     return _picture(y, [*parts, *_marks(line, axis, panels)], axis, label)
 
 
-def cost_chart(line: TrendLine, axis: TimeAxis, subject: str) -> Markup | None:
-    """What all sessions of each point cost; None if no cost is known."""
-    values = [(axis.middle(point), point.usd_total) for point in line.points if point.usd_total is not None]
+def cost_chart(line: TrendLine, spending: Sequence[TrendPoint], axis: TimeAxis) -> Markup | None:
+    """What all sessions of each period cost, with the marks of ``line``; None if no cost is known."""
+    values = [(axis.middle(point), point.usd_total) for point in spending if point.usd_total is not None]
     if not values:
         return None
-    height = _RATE
-    parts = list(_columns(float(_TOP), "", values, money, height))
-    label = (
-        f"{subject}: cost over time, {counted(len(values), 'point')}, at most {money(max(usd for _, usd in values))}"
-    )
-    return _picture(
-        float(_TOP + height), [*parts, *_marks(line, axis, [(_TOP - 4.0, float(_TOP + height))])], axis, label
-    )
+    top = float(_TOP + _GAP - 8)
+    title = "cost of all sessions"
+    drawn = _columns(top, title, values, money, _RATE)
+    label = f"{title} over time, {counted(len(values), 'point')}, up to {money(max(usd for _, usd in values))}"
+    return _picture(top + _RATE, [*drawn, *_marks(line, axis, [(top, top + _RATE)])], axis, label)
 
 
 def _picture(bottom: float, parts: Sequence[str], axis: TimeAxis, label: str) -> Markup:
@@ -149,12 +146,7 @@ def _columns(
     )
     yield f'<path class="grid" d="M{_LEFT} {bottom:.1f}H{_WIDTH - _RIGHT}"/>'
     yield f'<path class="columns" stroke-width="{width:.1f}" d="{lines}"/>'
-    if title:
-        yield _text(_LEFT, y - 4, f"{title}, up to {words(most)}", "start")
-        return
-    yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
-    yield _text(_LEFT - 5, y + 4, words(most), "end")
-    yield _text(_LEFT - 5, bottom + 4, "$0", "end")
+    yield _text(_LEFT, y - 4, f"{title}, up to {words(most)}", "start")
 
 
 def _marks(line: TrendLine, axis: TimeAxis, panels: Sequence[tuple[float, float]]) -> Iterator[str]:

@@ -158,7 +158,7 @@ def trend_view(trend: Trend, *, policy: str, style: str, made: str) -> TrendView
     history = trend.history
     runs, axis = history.runs, axis_of(history.runs)
     ids = {one.series.name: f"case-{number}" for number, one in enumerate(trend.executions, start=1)}
-    cost = cost_chart(trend.total, axis, "All sessions")
+    cost = cost_chart(trend.total, trend.spending, axis)
     several = len({group.suite for group in trend.suites}) > 1
     branch = f" of {history.branch}" if history.branch else ""
     return TrendView(
