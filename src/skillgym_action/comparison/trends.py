@@ -10,9 +10,9 @@ from skillgym_action.comparison.rates import same_cases_rate, wilson
 from skillgym_action.limits import (
     MAX_TREND_DIFFERENCES,
     MAX_TREND_LINE_POINTS,
-    MAX_TREND_MARKS,
     MAX_TREND_POINTS,
     MIN_TREND_LINE_POINTS,
+    TREND_POINTS_PER_MARK,
 )
 from skillgym_action.model.samples import Samples
 from skillgym_action.model.trend import (
@@ -192,15 +192,16 @@ def line_of(
         for sample in one.samples:
             gathered[point_of[sample.run]].add(sample, case if counts else None)
     marks = [TrendMark(run=run, changes=tuple(found)) for run, found in sorted(changes.items())]
+    most_marks = most // TREND_POINTS_PER_MARK
     latest = _Gathered()
     for some in gathered[since:]:
         latest.merge(some)
     return TrendLine(
         points=tuple(some.point() for some in gathered[-most:]),
-        marks=tuple(marks[-MAX_TREND_MARKS:]),
+        marks=tuple(marks[-most_marks:]),
         since_mark=latest.point(),
         points_left_out=max(0, len(gathered) - most),
-        marks_left_out=max(0, len(marks) - MAX_TREND_MARKS),
+        marks_left_out=max(0, len(marks) - most_marks),
     )
 
 

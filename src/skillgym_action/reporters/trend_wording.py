@@ -85,13 +85,15 @@ def left_out(history: TrendHistory) -> list[str]:
     """What the store has that is not shown, a sentence each."""
     found = []
     if history.older:
-        found.append(f"The newest {counted(len(history.runs), 'run')} are shown; the store has older ones.")
+        number = len(history.runs)
+        shown = "run is" if number == 1 else f"{number:,} runs are"
+        found.append(f"The newest {shown} shown; the store has older ones.")
     if history.executions_left_out:
         more = counted(history.executions_left_out, "more execution")
-        found.append(f"{more} (a case on a runner) of older runs are left out: name suites, cases or runners.")
+        found.append(f"Left out: {more} (a case on a runner) of older runs. Name suites, cases or runners.")
     if history.other_branches:
         runs = counted(history.other_branches, "run")
-        found.append(f"{runs} of other branches are left out: name one with --branch.")
+        found.append(f"Left out: {runs} of other branches. --branch shows one.")
     return found
 
 
