@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.trend import TrendLine, TrendPoint, TrendRun
 
-_WIDTH, _LEFT, _RIGHT = 400, 38, 12  # pixels
+_WIDTH, _LEFT, _RIGHT = 400, 44, 12  # pixels
 _TOP, _RATE, _STRIP, _GAP, _FOOT = 18, 88, 26, 26, 20  # heights: of marks, rates, a strip of columns, its title, dates
 _PLOT = _WIDTH - _LEFT - _RIGHT
 _BADGE = 12  # pixels between the numbers of two marks

@@ -85,9 +85,13 @@ class MarkRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Card:
-    """A chart with its table. ``id``: its fragment; ``newest`` and ``since``: rates in words; ``tags``: what it is."""
+    """A chart with its table. ``id``: its fragment; ``label``: what it is of, unlike those of all others.
+
+    ``newest`` and ``since``: rates in words; ``tags``: what else is to be said of it.
+    """
 
     id: Markup
+    label: Markup
     title: Markup
     runner: Markup
     tags: tuple[Markup, ...]
@@ -173,7 +177,8 @@ def trend_view(trend: Trend, *, policy: str, style: str, made: str) -> TrendView
         differences=tuple(_difference(one, ids[one.name]) for one in trend.differences),
         cost=() if cost is None else (cost,),
         runners=tuple(
-            _group(group, axis, f"runner-{number}", "All cases") for number, group in enumerate(trend.runners, start=1)
+            _group(group, axis, f"runner-{number}", "All suites" if several else "All cases")
+            for number, group in enumerate(trend.runners, start=1)
         ),
         suites=tuple(_suites(trend, axis, ids, several=several)),
         runs=tuple(RunRow(when=_run_link(run), commit=_commit(run)) for run in reversed(runs[-MAX_TREND_RUNS:])),
@@ -249,28 +254,32 @@ def _suites(trend: Trend, axis: TimeAxis, ids: dict[TrendName, str], *, several:
 
 
 def _group(group: TrendGroup, axis: TimeAxis, id_: str, title: str) -> Card:
-    return _card(group.line, axis, id_, (title, group.runner), ())
+    return _card(group.line, axis, id_, (title, group.runner, group.suite or "all suites"), ())
 
 
 def _case(one: TrendExecution, axis: TimeAxis, id_: str) -> Card:
     tags = ["expected to fail"] if one.series.expected_fail else []
     if found := one.series.quarantine:
         tags.append(f"in quarantine until {found.expires}: {clipped(found.reason, MAX_TREND_NAME_CHARACTERS)}")
-    return _card(one.line, axis, id_, (one.series.name.case, one.series.name.runner), tags)
+    name = one.series.name
+    return _card(one.line, axis, id_, (name.case, name.runner, name.suite), tags)
 
 
-def _card(line: TrendLine, axis: TimeAxis, id_: str, names: tuple[str, str], tags: Iterable[str]) -> Card:
+def _card(line: TrendLine, axis: TimeAxis, id_: str, names: tuple[str, str, str], tags: Iterable[str]) -> Card:
+    """``names``: the title, the runner, the suite."""
     runs = axis.runs
-    title, runner = names
+    title, runner, suite = (clipped(one_line(name), MAX_TREND_NAME_CHARACTERS) for name in names)
+    label = f"{title} on {runner}, {suite}"
     return Card(
         id=markup(id_),
+        label=inline(label),
         title=_name(title),
         runner=_name(runner),
         tags=tuple(map(inline, tags)),
         newest=inline(newest(line.points[-1], runs)),
         since=inline("since the last change" if line.marks else "in all runs"),
         since_rate=inline(point_rate(line.since_mark)),
-        chart=chart_of(line, axis, clipped(one_line(f"{title} on {runner}"), MAX_TREND_NAME_CHARACTERS)),
+        chart=chart_of(line, axis, label),
         marks=tuple(_marks(line, runs)),
         marks_left_out=_more(line.marks_left_out, "change"),
         rows=tuple(_row(point, runs) for point in reversed(line.points)),

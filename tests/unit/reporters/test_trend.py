@@ -107,7 +107,7 @@ def test_a_mark_has_a_line_in_the_chart_and_a_sentence_below_it():
 
 def test_nothing_is_drawn_between_points_and_what_was_not_run_is_a_gap():
     text = page(run(1), run(5), run(20))
-    (chart,) = re.findall(r'<svg[^>]*aria-label="a on claude.*?</svg>', text)
+    (chart,) = re.findall(r'<svg[^>]*aria-label="a on claude, s.json.*?</svg>', text)
     places = [float(x) for x in re.findall(r'<circle class="point" cx="([\d.]+)"', chart)]
     assert len(places) == 3
     assert (places[1] - places[0]) / (places[2] - places[0]) == pytest.approx(4 / 19, abs=0.01)
