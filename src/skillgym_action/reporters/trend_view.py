@@ -106,7 +106,7 @@ class Card:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SuiteSection:
+class TrendSuite:
     """A suite: a chart for each runner, and one for each case on each."""
 
     id: Markup
@@ -152,7 +152,7 @@ class TrendView:
     differences: tuple[DifferenceRow, ...]
     cost: tuple[Markup, ...]
     runners: tuple[Card, ...]
-    suites: tuple[SuiteSection, ...]
+    suites: tuple[TrendSuite, ...]
     runs: tuple[RunRow, ...]
     runs_left_out: Markup
 
@@ -229,7 +229,7 @@ def _difference(found: HalvesDifference, id_: str) -> DifferenceRow:
     )
 
 
-def _suites(trend: Trend, axis: TimeAxis, ids: dict[TrendName, str], *, several: bool) -> Iterator[SuiteSection]:
+def _suites(trend: Trend, axis: TimeAxis, ids: dict[TrendName, str], *, several: bool) -> Iterator[TrendSuite]:
     """A section for each suite; without charts of all of its cases if there is one suite, which the overview has."""
     groups: dict[str, list[TrendGroup]] = {}
     executions: dict[str, list[TrendExecution]] = {}
@@ -239,7 +239,7 @@ def _suites(trend: Trend, axis: TimeAxis, ids: dict[TrendName, str], *, several:
         executions.setdefault(one.series.name.suite, []).append(one)
     for number, (path, own) in enumerate(groups.items(), start=1):
         cases = executions[path]
-        yield SuiteSection(
+        yield TrendSuite(
             id=markup(f"suite-{number}"),
             path=_name(path),
             count=inline(
