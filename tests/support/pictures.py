@@ -2,7 +2,7 @@
 
 A run (``picture_run.py``) is shown as its readers see it: in a terminal (xterm.js), as a job's summary and as a comment
 (Markdown as GitHub shows it), and as the HTML report; all of them by Chromium, light and dark. So is a run of a skill's
-evals (``skill_picture_run.py``), all but the terminal; and the trend page of a store with results of three months, which
+evals (``skill_picture_run.py``), all but the terminal; and the trend page of a store of three months, which
 no agent made (``trend_stores.py``). ``make pictures ONLY=skill`` draws those of one run.
 """
 
@@ -200,7 +200,7 @@ def draw_trend(folder: Path) -> None:
     page = folder / "trend.html"
     command = (sys.executable, "-m", "skillgym_action", "trend", "--store", "path=results", "--output", page)
     subprocess.run(command, cwd=folder, check=True)
-    draw(lambda _place, _scheme: {"trend": Picture(page, 1200, 1330)}, FOLDER)
+    draw(lambda _place, _scheme: {"trend": Picture(page, 1200, 1168)}, FOLDER)
 
 
 RUNS = {"tutorial": draw_tutorial, "skill": draw_skill, "trend": draw_trend}

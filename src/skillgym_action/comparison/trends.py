@@ -27,7 +27,7 @@ from skillgym_action.model.trend import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from skillgym_action.comparison.rates import Interval
     from skillgym_action.model.trend import Conditions, TrendHistory, TrendName, TrendRun, TrendSample, TrendSeries
@@ -61,10 +61,11 @@ def trend_of(history: TrendHistory) -> Trend:
     period = _period(history.runs, most)
     changes = {series.name: changes_of(series.samples) for series in history.series}
 
-    def group(series: Sequence[TrendSeries], suites: Iterable[str], limit: int = MAX_TREND_LINE_POINTS) -> TrendLine:
-        own = _group_changes([changes[one.name] for one in series])
+    def group(series: Sequence[TrendSeries], suites: Collection[str], limit: int = MAX_TREND_LINE_POINTS) -> TrendLine:
+        own = _group_changes([(one.name, changes[one.name]) for one in series])
         for suite in suites:
-            for run, change in suite_changes(history.digests.get(suite, {})).items():
+            what = f"{SUITE} {suite}" if len(suites) > 1 else SUITE
+            for run, change in suite_changes(history.digests.get(suite, {}), what).items():
                 own.setdefault(run, []).insert(0, change)
         return line_of(history.runs, series, own, period=period, most=limit)
 
@@ -135,37 +136,37 @@ def changes_of(samples: Sequence[TrendSample]) -> Changes:
     return found
 
 
-def suite_changes(digests: Mapping[int, str]) -> dict[int, ConditionChange]:
+def suite_changes(digests: Mapping[int, str], what: str = SUITE) -> dict[int, ConditionChange]:
     """Where the file of a suite is another one than in the run before that has it. ``digests``: by run."""
     return {
-        run: ConditionChange(SUITE, digests[earlier], digests[run])
+        run: ConditionChange(what, digests[earlier], digests[run])
         for earlier, run in pairwise(sorted(digests))
         if digests[earlier] != digests[run]
     }
 
 
-def _group_changes(all_changes: Iterable[Changes]) -> Changes:
+def _group_changes(all_changes: Iterable[tuple[TrendName, Changes]]) -> Changes:
     """The changes of several cases together; the same change in a case that was not run meanwhile is left out."""
-    counts: dict[int, dict[tuple[str, str | None, str | None], int]] = {}
+    cases: dict[int, dict[tuple[str, str | None, str | None], set[tuple[str, str]]]] = {}
     names = set(NAMED.values())
-    for changes in all_changes:
+    for name, changes in all_changes:
         for run, own in changes.items():
             for change in own:
                 values = (change.before, change.after) if change.what in names else (None, None)
-                of_run = counts.setdefault(run, {})
-                of_run[change.what, *values] = of_run.get((change.what, *values), 0) + 1
+                of_run = cases.setdefault(run, {})
+                of_run.setdefault((change.what, *values), set()).add((name.suite, name.case))
     found: Changes = {}
     latest: dict[str, set[tuple[str | None, str | None]]] = {}
-    for run, of_run in sorted(counts.items()):
+    for run, of_run in sorted(cases.items()):
         fresh = {
-            key: cases
-            for key, cases in of_run.items()
+            key: len(own)
+            for key, own in of_run.items()
             if key[1:] == (None, None) or key[1:] not in latest.get(key[0], ())
         }
         for what in {key[0] for key in fresh}:
             latest[what] = {key[1:] for key in fresh if key[0] == what}
         if fresh:
-            found[run] = [ConditionChange(*key, cases) for key, cases in fresh.items()]
+            found[run] = [ConditionChange(*key, number) for key, number in fresh.items()]
     return found
 
 

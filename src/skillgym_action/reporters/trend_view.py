@@ -138,6 +138,15 @@ class RunRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CostCard:
+    """The chart of the cost of all sessions."""
+
+    chart: Markup
+    marks: tuple[MarkRow, ...]
+    marks_left_out: Markup
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TrendView:
     """Everything that the template shows. ``policy`` is replaced after rendering; ``cost`` has at most one member."""
 
@@ -150,7 +159,7 @@ class TrendView:
     figures: tuple[Figure, ...]
     middle: Markup
     differences: tuple[DifferenceRow, ...]
-    cost: tuple[Markup, ...]
+    cost: tuple[CostCard, ...]
     runners: tuple[Card, ...]
     suites: tuple[TrendSuite, ...]
     runs: tuple[RunRow, ...]
@@ -175,7 +184,7 @@ def trend_view(trend: Trend, *, policy: str, style: str, made: str) -> TrendView
         figures=tuple(_figures(trend)),
         middle=inline(day(runs[trend.middle].at)),
         differences=tuple(_difference(one, ids[one.name]) for one in trend.differences),
-        cost=() if cost is None else (cost,),
+        cost=() if cost is None else (_cost(trend, cost),),
         runners=tuple(
             _group(group, axis, f"runner-{number}", "All suites" if several else "All cases")
             for number, group in enumerate(trend.runners, start=1)
@@ -184,6 +193,12 @@ def trend_view(trend: Trend, *, policy: str, style: str, made: str) -> TrendView
         runs=tuple(RunRow(when=_run_link(run), commit=_commit(run)) for run in reversed(runs[-MAX_TREND_RUNS:])),
         runs_left_out=_more(len(runs) - MAX_TREND_RUNS, "run"),
     )
+
+
+def _cost(trend: Trend, chart: Markup) -> CostCard:
+    line = trend.total
+    marks = tuple(_marks(line, trend.history.runs))
+    return CostCard(chart=chart, marks=marks, marks_left_out=_more(line.marks_left_out, "change"))
 
 
 def _figures(trend: Trend) -> Iterator[Figure]:

@@ -58,14 +58,15 @@ def point_rate(point: TrendPoint) -> str:
 def newest(point: TrendPoint, runs: Sequence[TrendRun]) -> str:
     """The rate of the newest point, and when that was."""
     when = day(runs[point.last].at)
-    return f"{point_rate(point)} {f'on {when}' if point.runs == 1 else f'in {point.runs} runs up to {when}'}"
+    rate = point_rate(point).partition(f", {counted(point.cases, 'case')}")[0]
+    return f"{rate} {f'on {when}' if point.runs == 1 else f'in {point.runs} runs up to {when}'}"
 
 
 def change(found: ConditionChange) -> str:
     """``model: a → b``; ``prompt of 3 cases changed``."""
     if found.before is None or found.after is None:
         return f"{found.what} of {counted(found.cases, 'case')} changed"
-    return f"{found.what}: {_value(found.before)} → {_value(found.after)}"
+    return f"{clipped(found.what, _NAME)}: {_value(found.before)} → {_value(found.after)}"
 
 
 def _value(text: str) -> str:
