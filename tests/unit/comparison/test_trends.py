@@ -161,12 +161,12 @@ def test_a_mark_says_what_changed_from_what_to_what_also_after_runs_that_did_not
 
 
 def test_results_from_before_and_after_a_change_are_never_pooled():
-    runs = 70
-    found = trend(series(" ".join(["p"] * 35 + ["f"] * 35), conditions={35: SONNET._replace(model="opus")}))
+    runs = 70  # the change is on a Thursday
+    found = trend(series(" ".join(["p"] * 38 + ["f"] * 32), conditions={38: SONNET._replace(model="opus")}))
     line = found.executions[0].line
     assert found.period == 7
     assert {point.rate for point in line.points} == {0.0, 1.0}
-    assert (line.since_mark.first, line.since_mark.last, str(line.since_mark.samples)) == (35, runs - 1, "0 of 35")
+    assert (line.since_mark.first, line.since_mark.last, str(line.since_mark.samples)) == (38, runs - 1, "0 of 32")
 
 
 def test_the_marks_of_several_cases_are_counted_and_said_once():
