@@ -349,6 +349,19 @@ MAX_STORE_ARTIFACTS = 40  # of one workflow run: one for each job of a matrix
 MAX_ARTIFACT_ZIP_BYTES = 8 * 1024**2
 MAX_ARTIFACT_FILES = 16
 
+# --- trend: results of a store over time ------------------------------------------------------------
+
+MAX_TREND_SAMPLES = 300_000  # results of one execution in one run, of the newest runs
+MAX_TREND_EXECUTIONS = 500  # those of the newest runs
+MAX_TREND_POINTS = 6_000  # of all executions together
+MAX_TREND_LINE_POINTS = 60  # of one chart
+MIN_TREND_LINE_POINTS = 12  # of one chart, however many executions there are
+TREND_POINTS_PER_MARK = 3  # of the points that a chart may have; the newest marks are shown
+MAX_TREND_DIFFERENCES = 10  # executions that changed most
+MAX_TREND_RUNS = 50  # newest runs that the page lists
+MAX_TREND_NAME_CHARACTERS = 160  # of a name in the page
+MAX_TREND_LINK_CHARACTERS = 200  # of an address in the page; a longer one is left out
+
 # --- storage: artifacts that reports show -------------------------------------------------------------
 
 MAX_ARTIFACT_JSON_BYTES = 32 * 1024 * 1024  # of a session report or a question to the judge; larger ones are not shown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from docs_tables import FILE, REPOSITORY, documents, files_in, renewed
+from docs_tables import COMMANDS, FILE, REPOSITORY, documents, files_in, renewed
 from scratch import skillgym, written
 from skillgym_action.agents import AGENTS
 from skillgym_action.agents.command import EVENTS, PLACEHOLDER
@@ -137,7 +137,7 @@ def test_the_readme_has_the_inputs_and_outputs_of_the_action():
 
 def test_the_options_that_help_shows_are_documented_and_no_others():
     helped: set[str] = set()
-    for command in ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "view"):
+    for command in COMMANDS:
         helped.update(HELPED.findall(shown_help(command)))
     documented = {row[0].split()[0].rstrip("`,") for row in rows(reference("command-line")) if row[0].startswith("--")}
     assert documented == helped - {"--help"}

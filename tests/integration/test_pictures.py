@@ -10,7 +10,7 @@ import pytest
 
 from docs_tables import REPOSITORY, documents
 from picture_run import GOOD, MODELS, SHORTENED, SUITE
-from pictures import FOLDER, NAMES, SCHEMES, SKILL_NAMES
+from pictures import FOLDER, NAMES, SCHEMES, SKILL_NAMES, TREND_NAMES
 from skill_picture_run import DECISIONS, EVALS
 from skill_scripts import WITH, WITHOUT
 
@@ -37,14 +37,14 @@ def shown() -> list[tuple[str, str]]:
 
 
 def test_every_picture_is_shown_and_the_first_document_shows_those_of_the_tutorial():
-    every = (*NAMES, *SKILL_NAMES)
+    every = (*NAMES, *SKILL_NAMES, *TREND_NAMES)
     assert {path.name for path in FOLDER.iterdir()} == {f"{name}-{scheme}.png" for name in every for scheme in SCHEMES}
     assert {name for name, _ in shown()} == set(every)
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert {light.removeprefix("docs/images/") for _, _, light in SHOWN.findall(readme)} == set(NAMES)
 
 
-@pytest.mark.parametrize("name", [*NAMES, *SKILL_NAMES])
+@pytest.mark.parametrize("name", [*NAMES, *SKILL_NAMES, *TREND_NAMES])
 def test_light_and_dark_show_the_same_at_a_size_that_can_be_read(name):
     sizes = set()
     for scheme in SCHEMES:

@@ -20,7 +20,11 @@ PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 OUTPUT = re.compile(r"steps\.([\w-]+)\.outputs\.([\w-]+)")
 OURS = "org/skillgym-action@v1"
 COMPOSITE = "org/skillgym-action/composite@v1"
-ONLY_SHOWN = {"actions/cache": "v5"}  # our own workflows do not use it
+ONLY_SHOWN = {  # our own workflows do not use them
+    "actions/cache": "v5",
+    "actions/upload-pages-artifact": "v5",
+    "actions/deploy-pages": "v5",
+}
 
 # Every right to write that a job of ours has. Another one is looked at by two people and added here.
 WRITES = {
@@ -70,6 +74,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-runners-without-docker",
         "docs-how-to-compare-with-a-baseline",
         "docs-how-to-control-costs",
+        "docs-how-to-nightly-trend",
         *(f"docs-how-to-from-{tool}" for tool in ("agentv", "claude-plugin-eval", "promptfoo", "skill-creator")),
     }
 
@@ -103,13 +108,23 @@ def test_readers_copy_no_rights_that_the_action_does_not_need(workflow):
     assert "permissions" in workflow.content
     assert not writes(workflow.content) or len(jobs(workflow)) == 1
     for granted in (workflow.content, *jobs(workflow).values()):
-        assert writes(granted) <= {"pull-requests", "statuses"} | ({"contents"} if keeps_a_branch(granted) else set())
+        of_branch = {"contents"} if keeps_a_branch(workflow, granted) else set()
+        of_pages = {"pages", "id-token"} if only_publishes_pages(granted) else set()
+        assert writes(granted) <= {"pull-requests", "statuses"} | of_branch | of_pages
 
 
-def keeps_a_branch(job: dict[str, Any]) -> bool:
+def keeps_a_branch(workflow: Workflow, job: dict[str, Any]) -> bool:
     """Whether a job stores results on a branch, and no pull request starts it."""
+    trusted = {"push", "schedule", "workflow_dispatch"} >= set(workflow.content["on"])
     of_base = job.get("if") in {f"${{{{ github.event_name == '{event}' }}}}" for event in ("push", "schedule")}
-    return of_base and any(step.get("with", {}).get("store") == "branch" for step in job.get("steps", ()))
+    stores = any(step.get("with", {}).get("store") == "branch" for step in job.get("steps", ()))
+    return stores and (trusted or of_base)
+
+
+def only_publishes_pages(job: dict[str, Any]) -> bool:
+    """Whether a job publishes an artifact with GitHub Pages and does nothing else, without a secret."""
+    used = [step.get("uses", "").partition("@")[0] for step in job.get("steps", ())]
+    return used == ["actions/deploy-pages"] and "secrets." not in str(job)
 
 
 def test_jobs_can_write_what_they_are_there_to_write():

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+COMMANDS = ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "view", "trend")
 TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -44,11 +45,12 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
     """Every option of every command."""
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
-    for command in ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "view"):
+    for command in COMMANDS:
         for option in cli.commands[command].get_params(click.Context(cli.commands[command])):
             if isinstance(option, click.Option) and option.opts[0] != "--help":
-                options.setdefault(option.opts[0], option)
-                takers.setdefault(option.opts[0], []).append(command)
+                means = f"{option.opts[0]}: {option.help}"  # two commands may have options of one name
+                options.setdefault(means, option)
+                takers.setdefault(means, []).append(command)
     yield "Option", "Environment", "Commands", "Meaning"
     for name, option in options.items():
         written = option.opts[0] + (f" {option.metavar}" if option.metavar else "")

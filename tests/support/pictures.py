@@ -2,7 +2,8 @@
 
 A run (``picture_run.py``) is shown as its readers see it: in a terminal (xterm.js), as a job's summary and as a comment
 (Markdown as GitHub shows it), and as the HTML report; all of them by Chromium, light and dark. So is a run of a skill's
-evals (``skill_picture_run.py``), all but the terminal. ``make pictures ONLY=skill`` draws those of one run.
+evals (``skill_picture_run.py``), all but the terminal; and the trend page of a store of three months, which
+no agent made (``trend_stores.py``). ``make pictures ONLY=skill`` draws those of one run.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from npm_packages import node_modules
 from paths import REPOSITORY, SUPPORT
 from picture_run import COLUMNS, ROWS, picture_run
 from skill_picture_run import reported, skill_run
+from trend_stores import project_runs, stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 FOLDER = REPOSITORY / "docs/images"
 NAMES = ("terminal", "summary", "comment", "report", "session")
 SKILL_NAMES = ("skill-comment", "skill-summary", "skill-report")
+TREND_NAMES = ("trend",)
 SCHEMES = ("light", "dark")
 XTERM, UPNG = "6.0.0", "2.1.0"
 COLORS = 128
@@ -191,7 +194,16 @@ def draw_skill(folder: Path) -> None:
     draw(lambda place, scheme: skill_pictures(comment, summary, report, place, scheme), FOLDER)
 
 
-RUNS = {"tutorial": draw_tutorial, "skill": draw_skill}
+def draw_trend(folder: Path) -> None:
+    """The trend page of a store, and its picture."""
+    stored(folder / "results", *project_runs())
+    page = folder / "trend.html"
+    command = (sys.executable, "-m", "skillgym_action", "trend", "--store", "path=results", "--output", page)
+    subprocess.run(command, cwd=folder, check=True)
+    draw(lambda _place, _scheme: {"trend": Picture(page, 1200, 1168)}, FOLDER)
+
+
+RUNS = {"tutorial": draw_tutorial, "skill": draw_skill, "trend": draw_trend}
 
 
 def main(*names: str) -> int:

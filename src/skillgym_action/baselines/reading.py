@@ -12,6 +12,8 @@ from skillgym_action.clock import iso_timestamp
 from skillgym_action.limits import MAX_BASE_LINES, MAX_STORED_CLOCK_LEAD_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from skillgym_action.baselines import Store
     from skillgym_action.baselines.stored_lines import StoredLine
 
@@ -52,14 +54,9 @@ class BaseHistory:
     branch: str | None = None
 
 
-def read_history(store: Store, base: BasePoint) -> BaseHistory:
-    """The newest lines of a store. Raises StoreError for one that cannot be read, or has a line which no run wrote.
-
-    One wrong line is enough: it shows that others than runs of this tool write to the store. Older lines than are
-    needed are not looked at.
-    """
-    lines, others = [], 0
-    latest = base.now + timedelta(seconds=MAX_STORED_CLOCK_LEAD_SECONDS)
+def validated_lines(store: Store, now: datetime) -> Iterator[StoredLine]:
+    """The lines of a store, the newest files first. Raises StoreError at the first that no run wrote."""
+    latest = now + timedelta(seconds=MAX_STORED_CLOCK_LEAD_SECONDS)
     seen: dict[tuple[str, str, int, str], str] = {}
     for text in store.newest_first():
         try:
@@ -67,14 +64,23 @@ def read_history(store: Store, base: BasePoint) -> BaseHistory:
         except StoreError as error:
             raise StoreError(f"{error}; {NOT_OURS}") from error
         if datetime.fromisoformat(line.run.at) > latest:
-            now = iso_timestamp(base.now)
-            raise StoreError(
-                f"{store.title}: {text.place}: run.at: is in the future: {line.run.at}, now {now}; {CLOCKS}"
-            )
+            times = f"is in the future: {line.run.at}, now {iso_timestamp(now)}"
+            raise StoreError(f"{store.title}: {text.place}: run.at: {times}; {CLOCKS}")
         first = line.entries[0]
         key = line.run.id, line.suites[first.suite].path, first.runner, first.case
         if (other := seen.setdefault(key, text.place)) != text.place:
             raise StoreError(f"{store.title}: {text.place}: run.id: the same run is in {other}, too; {NOT_OURS}")
+        yield line
+
+
+def read_history(store: Store, base: BasePoint) -> BaseHistory:
+    """The newest lines of a store. Raises StoreError for one that cannot be read, or has a line which no run wrote.
+
+    One wrong line is enough: it shows that others than runs of this tool write to the store. Older lines than are
+    needed are not looked at.
+    """
+    lines, others = [], 0
+    for line in validated_lines(store, base.now):
         if not base.has(line):
             others += 1
             continue

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from skillgym_action import wiring
 from skillgym_action.cli.job_paths import paths_in_workspace
 from skillgym_action.cli.report import report_runs
-from skillgym_action.cli.run import run_suites
+from skillgym_action.cli.run import relative_path, run_suites
+from skillgym_action.cli.trend import show_trend
 from skillgym_action.github.event import github_event
-from skillgym_action.github.step_files import give_to_owner
+from skillgym_action.github.step_files import append_outputs, give_to_owner
 from skillgym_action.model.errors import UsageError, did_you_mean
 from skillgym_action.processes.agent_installs import CACHE_VARIABLE, FOLDER_VARIABLE
 from skillgym_action.processes.users import job_user
@@ -23,6 +24,7 @@ from skillgym_action.settings.context import Job, current_context
 from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import inputs_of_settings, validated_settings
 from skillgym_action.settings.resolve import run_directory
+from skillgym_action.settings.trend_options import TREND_PAGE
 from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
@@ -54,7 +56,14 @@ ACTION_ONLY = (
     "github-token",
     "working-directory",
 )
-MODES = ("all", "run", "report")
+MODES = ("all", "run", "report", "trend")
+# What mode trend uses; another input that is set would have no effect, which is an error.
+TREND_INPUTS = frozenset(
+    {
+        *("mode", "store", "since", "suites", "exclude", "cases", "config", "html-path"),
+        *("github-token", "working-directory", "allow-untrusted", "verbose", "agent-user"),
+    }
+)
 BOOLEANS = {"true": True, "false": False}
 YAML_MAPPING = re.compile(r"\A\s*\{|:\s|:$", re.MULTILINE)  # `agent:model` does not match
 MOUNTED_TEMP = Path("/github/runner_temp")  # the runner's temporary folder, in the action's container
@@ -148,10 +157,25 @@ def run_action(environment: Mapping[str, str], learn: Callable[[ReportSection], 
     if mode == "report" and settings.suites_from:
         remedy = "check out the base branch in this job: results are compared with the suites of the checkout"
         raise UsageError("mode report does not use the input suites-from", remedy=remedy)
+    if mode == "trend":
+        return _show_trend(context, settings, inputs)
     with wiring.with_suite_source(settings, context) as context:
         config = wiring.configuration(settings, context)
         learn(config.file.report)
         return _run_in(context, settings, config, inputs)
+
+
+def _show_trend(context: LaunchContext, settings: Settings, inputs: Mapping[str, str]) -> int:
+    """Write the trend page; its path is the output ``html-path``."""
+    page = Path(inputs.get("html-path", TREND_PAGE))
+    code = show_trend(settings, context, page=str(page), only_on=(), as_json=False)
+    file, job = context.cwd / page, context.job
+    if context.checkout.accepts(file):
+        give_to_owner([file], context.root)
+    if job and job.outputs and job.workspace:
+        shown = relative_path(Path(os.path.normpath(file)), job.workspace)
+        append_outputs(job.outputs, {"html-path": shown, "exit-code": str(code)})
+    return code
 
 
 def _run_in(context: LaunchContext, settings: Settings, config: Config, inputs: Mapping[str, str]) -> int:
@@ -208,6 +232,11 @@ def _mode(inputs: Mapping[str, str]) -> str:
     mode = inputs.get("mode", "all").lower()
     if mode not in MODES:
         raise UsageError(f"input mode: unknown word {mode!r}", remedy=did_you_mean(mode, MODES))
+    if mode == "trend" and (unused := sorted(inputs.keys() - TREND_INPUTS)):
+        remedy = f"leave it out; the mode uses {', '.join(sorted(TREND_INPUTS))}"
+        raise UsageError(f"mode trend does not use the input {unused[0]}", remedy=remedy)
+    if mode != "trend" and "since" in inputs:
+        raise UsageError(f"mode {mode} does not use the input since", remedy="set mode: trend, or leave since out")
     if (mode == "report") != ("results" in inputs):
         if mode == "report":
             raise UsageError("mode report needs the input results", remedy="name the run directories to report")

@@ -245,6 +245,21 @@ def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
     return explain_failures(directory, _settings(fields), _context(), rerun=rerun)
 
 
+@cli.command(cls=SettingsCommand)
+@PATHS
+@click.option("--output", metavar="FILE", help="Page to write (default: .skillgym-results/trend/index.html).")
+@click.option("--runner", "only_on", metavar="GLOB", multiple=True, help="Show only runners whose id matches.")
+@JSON
+def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fields: Any) -> int:
+    """Write an HTML page with the results of the store over time; start no agent.
+
+    PATH is a suite as the store names it, a folder of suites or a pattern; !PATH excludes.
+    """
+    from skillgym_action.cli.trend import show_trend
+
+    return show_trend(_settings(fields), _context(), page=output, only_on=only_on, as_json=as_json)
+
+
 @cli.command()
 @click.argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> int:

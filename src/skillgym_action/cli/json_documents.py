@@ -222,11 +222,118 @@ class ComparisonDocument(JsonDocument):
     removed: list[ExecutionPart]
 
 
+class TrendChangePart(JsonPart):
+    """What changed, in ``cases`` cases: names or digests, null where digests of several cases changed."""
+
+    what: str
+    before: str | None
+    after: str | None
+    cases: int
+
+
+class TrendMarkPart(JsonPart):
+    """A change of conditions; ``at``: when the first run after it began."""
+
+    at: str
+    commit: str
+    changes: list[TrendChangePart]
+
+
+class TrendPointPart(JsonPart):
+    """The results of ``runs`` runs; ``first`` and ``last``: when they began. ``commit`` and ``run`` are of the last.
+
+    ``passRate`` is the mean over ``cases``, ``interval`` for the same cases again. ``costUsd`` and ``durationMs`` are
+    means of a session, ``costUsd`` of those whose cost is known: all, if ``costComplete``.
+    """
+
+    first: str
+    last: str
+    runs: int
+    commit: str
+    run: str | None
+    cases: int
+    passed: int
+    judged: int
+    pass_rate: float | None
+    interval: IntervalPart | None
+    cost_usd: float | None
+    cost_complete: bool
+    duration_ms: int
+
+
+class TrendLinePart(JsonPart):
+    """Points and changes, the oldest first. ``sinceChange``: all results after the newest change as one point."""
+
+    points: list[TrendPointPart]
+    changes: list[TrendMarkPart]
+    since_change: TrendPointPart
+    points_left_out: int
+    changes_left_out: int
+
+
+class TrendGroupPart(TrendLinePart):
+    """All cases of a suite on a runner; of all suites if ``suite`` is null."""
+
+    suite: str | None
+    runner: str
+
+
+class TrendExecutionPart(TrendLinePart):
+    """A case on a runner. ``quarantined``: until which day it is in quarantine."""
+
+    suite: str
+    case: str
+    runner: str
+    expected_fail: bool
+    quarantined: str | None
+
+
+class TrendDifferencePart(JsonPart):
+    """A case on a runner in the earlier and the later half of the runs; ``difference``: later minus earlier.
+
+    ``changed``: what is known to have changed meanwhile. It is no test.
+    """
+
+    suite: str
+    case: str
+    runner: str
+    earlier: SampledPart
+    later: SampledPart
+    difference: float
+    interval: IntervalPart
+    changed: list[str]
+
+
+class TrendDocument(JsonDocument):
+    """``trend``. ``period``: days of which the runs are one point; 0: each run is one.
+
+    ``runs``: how many there are. ``middle``: when the first run of the later half began. ``older``: whether the store
+    has older runs. ``otherBranches``: runs of other branches, which are not shown.
+    """
+
+    store: str
+    branch: str | None
+    runs: int
+    first: str
+    last: str
+    middle: str
+    period: int
+    older: bool
+    other_branches: int
+    executions_left_out: int
+    page: str | None
+    runners: list[TrendGroupPart]
+    suites: list[TrendGroupPart]
+    executions: list[TrendExecutionPart]
+    differences: list[TrendDifferencePart]
+
+
 DOCUMENTS: dict[str, type[JsonDocument]] = {
     "check": CheckDocument,
     "check-cases": CaseCheckDocument,
     "doctor": DoctorDocument,
     "compare": ComparisonDocument,
+    "trend": TrendDocument,
     "error": ErrorDocument,
 }
 

@@ -117,6 +117,12 @@ class InstallError(SkillgymError):
     exit_code = ExitCode.INCONCLUSIVE
 
 
+class UnusableStoreError(SkillgymError):
+    """A store of results cannot be read, or has a line that no run wrote."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+
+
 class OutputError(SkillgymError):
     """A result cannot be written to its destination."""
 

@@ -65,13 +65,14 @@ def render(
 
 
 @cache
-def _source(name: str) -> str:
+def packaged_source(name: str) -> str:
+    """The source of a packaged script or style."""
     return (PACKAGED / name).read_text(encoding="utf-8")
 
 
 def _page(report: RunReport, templates: Templates | None) -> str:
     """The rendered template, with the policy."""
-    script, style = f"\n{_source('report.js')}", f"\n{_source('report.css')}"
+    script, style = f"\n{packaged_source('report.js')}", f"\n{packaged_source('report.css')}"
     view = html_view(report, FixedParts(_POLICY, style, script, _SESSIONS))
     if templates and templates.replaces(TEMPLATE):
         page = templates.rendered(TEMPLATE, view)
@@ -84,12 +85,13 @@ def _page(report: RunReport, templates: Templates | None) -> str:
     return page.replace(_POLICY, policy(script, _STYLE.findall(page)))
 
 
-def policy(script: str, styles: list[str]) -> str:
-    """The element with a content security policy that allows this script, these styles, and embedded images."""
+def policy(script: str | None, styles: list[str]) -> str:
+    """The element with a content security policy that allows these styles, embedded images, and the script if any."""
     hashes = " ".join(dict.fromkeys(map(_hash, styles))) or "'none'"
+    script_hash = "'none'" if script is None else _hash(script)
     rules = (
         "default-src 'none'",
-        f"script-src {_hash(script)}",
+        f"script-src {script_hash}",
         f"style-src {hashes}",
         "img-src data:",
         "base-uri 'none'",

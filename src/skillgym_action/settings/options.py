@@ -50,6 +50,7 @@ from skillgym_action.settings.option_types import (
     Stop,
     StoreName,
 )
+from skillgym_action.settings.trend_options import TrendSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 
 
-class Settings(ForeignSettings):
+class Settings(ForeignSettings, TrendSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -90,7 +91,7 @@ class Settings(ForeignSettings):
     config: Annotated[
         str | None,
         Option(
-            (*SELECT, *REPORT, "compare", "doctor", "explain", "view"),
+            (*SELECT, *REPORT, "compare", "doctor", "explain", "view", "trend"),
             "FILE",
             "Configuration file (default: the closest skillgym.config.*, searched upward).",
         ),
@@ -103,7 +104,9 @@ class Settings(ForeignSettings):
         Input("formats"),
     ] = ()
     case: Annotated[
-        Words, Option(SELECT, "GLOB", "Select only cases whose id matches.", repeatable=True), Input("cases")
+        Words,
+        Option((*SELECT, "trend"), "GLOB", "Select only cases whose id matches.", repeatable=True),
+        Input("cases"),
     ] = ()
     match: Annotated[
         KeywordExpression | None,
@@ -296,7 +299,7 @@ class Settings(ForeignSettings):
 
     store: Annotated[
         StoreName | None,
-        Option(STORED, "branch|artifact|path=PATH|none", "Where results are kept, for comparisons and forecasts."),
+        Option((*STORED, "trend"), "branch|artifact|path=PATH|none", "Where results are kept, for later runs."),
         Input("store"),
     ] = None
     store_write: Annotated[

@@ -108,8 +108,22 @@ def _quarantine(
     return None
 
 
+def quarantine_of(names: tuple[str, str, str], file: QuarantineFile, *, today: date) -> Quarantine | None:
+    """The quarantine of a stored execution; ``names``: path of its suite, ids of its case and of its runner."""
+    suite, case, runner = names
+    for entry in file.entries:
+        fits = _fits(entry, suite, case) and (entry.runner is None or matches(runner, entry.runner))
+        if fits and _is_in_force(entry, today):
+            return entry.quarantine
+    return None
+
+
 def _fits_case(entry: QuarantineEntry, suite: BenchmarkSuite, case_id: str) -> bool:
-    return matches(case_id, entry.case) and (entry.suite is None or matches(suite.path, entry.suite))
+    return _fits(entry, suite.path, case_id)
+
+
+def _fits(entry: QuarantineEntry, suite: str, case_id: str) -> bool:
+    return matches(case_id, entry.case) and (entry.suite is None or matches(suite, entry.suite))
 
 
 def _ids(suite: BenchmarkSuite) -> Iterator[str]:
