@@ -79,7 +79,7 @@ class Settings(ForeignSettings):
     config: Annotated[
         str | None,
         Option(
-            (*SELECT, *REPORT, "compare", "doctor", "explain", "view"),
+            (*SELECT, *REPORT, "compare", "doctor", "explain", "promote", "view"),
             "FILE",
             "Configuration file (default: the closest skillgym.config.*, searched upward).",
         ),
@@ -219,7 +219,9 @@ class Settings(ForeignSettings):
     ] = None
     agent_user: Annotated[
         str | None,
-        Option((*RUN, "check", "doctor"), "NAME", "User to run agents and suite commands as (requires root)."),
+        Option(
+            (*RUN, "check", "doctor", "promote"), "NAME", "User to run agents and suite commands as (requires root)."
+        ),
         Input("agent-user"),
     ] = None
     install_agents: Annotated[
