@@ -251,6 +251,7 @@ def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
 @click.option("--case", metavar="ID", help="In a run directory: the case whose session is meant.")
 @click.option("--runner", metavar="ID", help="In a run directory: the runner of the session.")
 @click.option("--commit", metavar="COMMIT", help="Of a transcript: what was checked out when the session began.")
+@click.option("--worktree", is_flag=True, help="Of a transcript: take what it changed from the present files.")
 @click.option("--expect", metavar="EXPECTATION", multiple=True, help="Add an expectation, as x-bench writes it.")
 @click.option("--no-check", is_flag=True, help="Only write; do not run the recorded session against the case.")
 @click.option("--force", is_flag=True, help="Replace the files of an earlier promotion.")
@@ -262,7 +263,8 @@ def promote(session: Path, **fields: Any) -> int:
     """
     from skillgym_action.cli.promote import PromoteRequest, promote_session
 
-    own = {name: fields.pop(name) for name in ("to", "case_id", "case", "runner", "commit", "expect", "force")}
+    names = ("to", "case_id", "case", "runner", "commit", "expect", "worktree", "force")
+    own = {name: fields.pop(name) for name in names}
     request = PromoteRequest(session=session, check=not fields.pop("no_check"), **own)
     return promote_session(request, _settings(fields), _context())
 

@@ -50,7 +50,7 @@ class PromoteRequest:
     """What the user asked for. ``session``: a session's folder, a run directory or a transcript.
 
     ``to``: the suite file; ``case``, ``runner``: of the session in a run directory; ``expect``: expectations to add;
-    ``commit``: what was checked out when a local session began.
+    ``commit``: what was checked out when a local session began; ``worktree``: its changes are the present files.
     """
 
     session: Path
@@ -60,6 +60,7 @@ class PromoteRequest:
     runner: str | None = None
     commit: str | None = None
     expect: tuple[str, ...] = ()
+    worktree: bool = False
     force: bool = False
     check: bool = True
 
@@ -79,7 +80,7 @@ def promote_session(request: PromoteRequest, settings: Settings, context: Launch
         home = context.environment.get("HOME", "")
         files, promotion = _planned(services, request, facts, home, options)
         files.write(context.checkout, force=request.force)
-    for line in _summary(files, promotion, facts):
+    for line in _summary(request, files, promotion, facts):
         print(context.redactor.text(terminal_line(line)))  # noqa: T201
     if not request.check:
         print(f"not checked: {LAST_WORD}")  # noqa: T201
@@ -107,13 +108,16 @@ def _facts(services: Services, request: PromoteRequest, options: Options, contex
     path = context.cwd / request.session
     if path.is_dir():
         context.checkout.refuse(path, "the folder of the session")
-        if request.commit is not None:
-            raise UsageError("--commit: a run says itself which commit it was made on", remedy="leave it out")
+        if request.commit is not None or request.worktree:
+            option = "--worktree: a run says itself what its session changed"
+            option = option if request.worktree else "--commit: a run says itself which commit it was made on"
+            raise UsageError(option, remedy="leave it out")
         stored = stored_session(request.session, context.cwd, request.case, request.runner)
         return stored_facts(services, stored, _suite_of(services, stored, options))
     if request.case is not None or request.runner is not None:
         raise UsageError("--case and --runner choose a session of a run directory, not of a transcript")
-    return local_facts(services, local_session(services, path, str(request.session)), request.commit)
+    found = local_session(services, path, str(request.session))
+    return local_facts(services, found, request.commit, worktree=request.worktree)
 
 
 def _suite_of(services: Services, stored: StoredSession, options: Options) -> BenchmarkSuite | None:
@@ -196,7 +200,7 @@ def _suite_to_add_to(
     return suite
 
 
-def _summary(files: PromotedFiles, promotion: Promotion, facts: SessionFacts) -> Iterator[str]:
+def _summary(request: PromoteRequest, files: PromotedFiles, promotion: Promotion, facts: SessionFacts) -> Iterator[str]:
     """What was written, and what people have to look at."""
     done = "was added to" if files.adds else "was written to"
     yield f"the case {promotion.case_id} {done} {files.shown}"
@@ -204,7 +208,7 @@ def _summary(files: PromotedFiles, promotion: Promotion, facts: SessionFacts) ->
         size = counted(len(files.template), "file")
         yield f"template: {size} in {template_folder(files.shown)}"
     for written in promotion.kept:
-        yield f"kept: {written}"
+        yield f"{'given' if written in request.expect else 'kept'}: {written}"
     for text in promotion.drafted:
         yield f"drafted: {text}"
     for note in promotion.notes:

@@ -127,11 +127,11 @@ def _verdict_on_red(facts: SessionFacts, message: str) -> tuple[int, str]:
 def _outcome_lines(result: Result, promotion: Promotion) -> Iterator[str]:
     """A line for each expectation."""
     for outcome in result.judgement.outcomes:
-        kind = "draft" if outcome.assertion in promotion.drafted else "kept"
+        kind = " (draft)" if outcome.assertion in promotion.drafted else ""
         if outcome.passed is None:
-            yield f"  {kind}, cannot tell: {outcome.assertion}: {outcome.explanation}"
+            yield f"cannot tell{kind}: {outcome.assertion}: {outcome.explanation}"
         elif outcome.passed:
             vacuous = "; it measures nothing" if outcome.vacuous else ""
-            yield f"  {kind}, holds: {outcome.assertion}{vacuous}"
+            yield f"holds{kind}: {outcome.assertion}{vacuous}"
         else:
-            yield f"  {kind}, does not hold: {outcome.assertion}: {outcome.explanation}"
+            yield f"does not hold{kind}: {outcome.assertion}: {outcome.explanation}"

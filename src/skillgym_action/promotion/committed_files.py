@@ -11,7 +11,8 @@ from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.limits import MAX_PROMOTED_BYTES, MAX_PROMOTED_FILES
 from skillgym_action.promotion.file_trees import file_tree
-from skillgym_action.repository.committed_tree import CommittedTree
+from skillgym_action.repository.committed_tree import CommittedTree, changed_since
+from skillgym_action.repository.reference_solutions import is_in_companion
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -48,6 +49,20 @@ def committed_files(
     if left_out:
         notes.append(f"not in the template, since they lead out of it: {', '.join(sorted(left_out)[:5])}")
     return files, notes
+
+
+def files_changed_since(services: Services, commit: str, below: str) -> tuple[FileTree, list[str]]:
+    """The present files below a folder of the checkout that differ from a commit, and the paths of those that are gone.
+
+    Both relative to the folder. What `promote` wrote is left out. Raises UsageError, OSError.
+    """
+    root, prefix = services.repository.root, f"{below}/" if below else ""
+    changed = changed_since(root, services.processes, commit, below)
+    inner = [path.removeprefix(prefix) for path in changed if not is_in_companion(path)]
+    gone = [path for path in inner if not os.path.lexists(root / below / path)]
+    there = [path for path in inner if path not in set(gone)]
+    files, left_out = folder_tree(root / below, there, "what changed since the commit")
+    return {path: file for path, file in files.items() if path not in left_out}, gone
 
 
 def folder_tree(folder: Path, paths: Collection[str] | None, what: str) -> tuple[FileTree, list[str]]:

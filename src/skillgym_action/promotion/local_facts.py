@@ -14,7 +14,7 @@ from skillgym_action.model.session_report import AgentRef, Command, RunnerRef, T
 from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.promotion.claude_code_file import claude_code_session, is_of_claude_code
 from skillgym_action.promotion.codex_file import codex_session, is_of_codex
-from skillgym_action.promotion.committed_files import committed_files
+from skillgym_action.promotion.committed_files import committed_files, files_changed_since
 from skillgym_action.promotion.file_changes import changed_files, changes_of, relative_path, tree_before
 from skillgym_action.promotion.local_session import TranscriptLines
 from skillgym_action.promotion.session_facts import SessionFacts
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 _FIRST_LINES = 50
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_WORKTREE = (
+    "all that differs from the commit in the present files counts as done by the session; remove from the recording "
+    "what was not"
+)
 _WHAT = "a session's folder of a run, a run directory, or a transcript of Claude Code or Codex (a .jsonl file)"
 
 
@@ -60,8 +64,13 @@ def local_session(services: Services, file: Path, shown: str) -> LocalSession:
     return found
 
 
-def local_facts(services: Services, found: LocalSession, named_commit: str | None) -> SessionFacts:
-    """The facts about a local session. ``named_commit``: what was checked out, as the user says. Raises UsageError."""
+def local_facts(
+    services: Services, found: LocalSession, named_commit: str | None, *, worktree: bool = False
+) -> SessionFacts:
+    """The facts about a local session. ``named_commit``: what was checked out, as the user says.
+
+    ``worktree``: what it changed is taken from the present files of the checkout. Raises UsageError.
+    """
     notes = list(found.skipped[:MAX_NAMED_PATHS])
     if more := len(found.skipped) - len(notes):
         notes.append(f"{more} more lines of the transcript were skipped")
@@ -71,13 +80,15 @@ def local_facts(services: Services, found: LocalSession, named_commit: str | Non
     read = [path for path in (relative_path(one, found.cwd) for one in report.files.observed_reads) if path]
     edited = [path for path in (relative_path(edit.path, found.cwd) for edit in found.edits) if path]
     try:
-        committed, about_files = committed_files(services, commit, below, {*read, *edited})
+        present = files_changed_since(services, commit, below) if worktree else ({}, [])
+        used = {*read, *edited, *present[0], *present[1]}
+        committed, about_files = committed_files(services, commit, below, used)
     except OSError as error:
         raise UsageError(f"the commit {commit[:12]} cannot be read: {error.strerror or error}") from error
     changes = changed_files(found.edits, found.cwd, committed)
-    template = tree_before(committed, changes)
-    changed, deleted = changes_of(template, changes)
-    notes += [*about_files, *_change_notes(changes), *_unknowns(report)]
+    template = committed if worktree else tree_before(committed, changes)
+    changed, deleted = present if worktree else changes_of(template, changes)
+    notes += [*about_files, *((_WORKTREE,) if worktree else (*_change_notes(changes), *_unknowns(report)))]
     return SessionFacts(
         origin=f"a session of {found.agent}" + (f" {found.version}" if found.version else ""),
         prompt=found.prompts[0],
@@ -185,7 +196,10 @@ def _unknowns(report: SessionReport) -> Iterable[str]:
     yield "uncommitted files from before the session are not in a transcript, unless it edited them"
     if commands := sum(isinstance(event, Command) for event in report.events):
         words = "1 shell command" if commands == 1 else f"{commands} shell commands"
-        yield f"what {words} wrote to files is not in a transcript, so not in the recording either"
+        yield (
+            f"what {words} wrote to files is not in a transcript, so not in the recording; if the files are still as "
+            "the session left them, take them from there with --worktree"
+        )
 
 
 def _listed(paths: Iterable[str]) -> str:

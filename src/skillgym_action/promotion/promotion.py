@@ -89,7 +89,7 @@ def promoted(facts: SessionFacts, redactor: Redactor, home: str, *, case_id: str
         drafted=drafted,
         template=template,
         recording=recording,
-        runner=facts.report.runner.path_key,
+        runner=path_key(facts.report.runner.path_key),
         notes=(*notes, *_about_cleaning(clean)),
     )
 
@@ -109,7 +109,6 @@ def recording_path(suite_name: str, case_id: str, runner: str) -> str:
 
 def _recording(facts: SessionFacts, clean: CleanTexts) -> FileTree:
     """The session as `replay` plays it: its report, the list of its changes, and the changed files."""
-    # The runner is a name for a folder: that of a report from elsewhere could lead out of it.
     report = cast("dict[str, object]", clean.value(to_json(facts.report), "the recorded session"))
     report["cwd"] = "/workspace"
     report.pop("rawArtifacts", None)
@@ -148,4 +147,5 @@ def _about_cleaning(clean: CleanTexts) -> Iterator[str]:
     if (more := len(clean.keys) - MAX_NAMED_PATHS) > 0:
         yield f"keys were replaced in {more} more places"
     if clean.private:
-        yield f"{clean.private} paths of home folders were replaced by {HOME}"
+        words = "1 path of a home folder was" if clean.private == 1 else f"{clean.private} paths of home folders were"
+        yield f"{words} replaced by {HOME}"

@@ -20,8 +20,8 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.errors import SuiteError, UsageError
 from skillgym_action.model.json_codec import from_json
-from skillgym_action.model.session_report import SessionReport
-from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.model.session_report import Command, SessionReport
+from skillgym_action.model.verdicts import GREEN
 from skillgym_action.promotion.committed_files import committed_files, folder_tree
 from skillgym_action.promotion.session_facts import OriginalCase, SessionFacts
 from skillgym_action.repository.suite_digests import template_digest
@@ -30,7 +30,7 @@ from skillgym_action.storage.run_files import read_file
 from skillgym_action.storage.stored_runs import RESULTS, stored_reports
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from skillgym_action.model.result import Attempt, Result
     from skillgym_action.model.run_report import RunReport
@@ -158,9 +158,22 @@ def _session_report(stored: StoredSession) -> SessionReport:
             f"{shown}: the session has no report.json: its agent did not run", remedy="name another session"
         )
     try:
-        return from_json(SessionReport, value)
+        report = from_json(SessionReport, value)
+        wrong = next((one for one in _texts(report) if not isinstance(one, str)), None)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise UsageError(f"{shown}/report.json: not a session report: {error}") from error
+    if wrong is not None:
+        raise UsageError(f"{shown}/report.json: not a session report: a text is of type {type(wrong).__name__}")
+    return report
+
+
+def _texts(report: SessionReport) -> Iterator[object]:
+    """What has to be text in a report, which is read without checking types."""
+    for part in (report, *(report.exchanges or ())):
+        yield from (part.prompt, part.cwd, part.model or "", part.runner.path_key)
+        yield from part.files.observed_reads
+        yield from (found.skill for found in part.detected_skills)
+        yield from (event.command for event in part.events if isinstance(event, Command))
 
 
 def _changes(stored: StoredSession, notes: list[str]) -> tuple[FileTree, list[str]]:
@@ -312,8 +325,3 @@ def _with_input_files(tree: FileTree, spec: WorkspaceSpec | None, notes: list[st
         names = ", ".join(file.path for file in spec.files[:MAX_NAMED_PATHS])
         notes.append(f"the suite copies files into workspaces; add them to the template: {names}")
     return tree
-
-
-def is_red(status: Status) -> bool:
-    """Whether a session with that status was judged, and is not as it should be."""
-    return status is Status.FAILED

@@ -200,6 +200,21 @@ def last_commit_before(root: Path, processes: ProcessLauncher, branch: str, mome
     return None
 
 
+def changed_since(root: Path, processes: ProcessLauncher, commit: str, below: str) -> list[str]:
+    """The paths below a folder whose file is not as in a commit, new ones that git does not ignore among them.
+
+    Relative to the checkout. Raises OSError.
+    """
+    only = ("--", below) if below else ()
+    listed = [("diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z", commit, *only)]
+    listed += [("ls-files", "--others", "--exclude-standard", "--full-name", "-z", *only)]
+    try:
+        printed = [processes.output(("git", *GIT_OPTIONS, *one), cwd=root, env=GIT_ENVIRONMENT) for one in listed]
+    except subprocess.CalledProcessError as error:
+        raise OSError(None, error.stderr.decode(errors="replace").strip()) from error
+    return sorted({os.fsdecode(name) for output in printed for name in output.split(b"\0") if name})
+
+
 def _printed(root: Path, processes: ProcessLauncher, arguments: tuple[str, ...]) -> str:
     """What a git command prints; empty if it fails."""
     try:
