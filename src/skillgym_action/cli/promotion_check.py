@@ -109,7 +109,7 @@ def _verdict(result: Result, facts: SessionFacts) -> tuple[int, str]:
     if facts.has_failed:
         words = "green with the recorded session, which had failed: add the expectation that it did not meet"
         return ExitCode.FAILED, f"check: {words}, by hand or with --expect and --force"
-    if facts.status is None:
+    if not facts.has_passed:
         words = "green with the recorded session: the drafts say what it did, not what it should have done"
         return ExitCode.PASSED, f"check: {words}; add with --expect what was wrong, if something was"
     return ExitCode.PASSED, "check: green with the recorded session"
@@ -118,7 +118,7 @@ def _verdict(result: Result, facts: SessionFacts) -> tuple[int, str]:
 def _verdict_on_red(facts: SessionFacts, message: str) -> tuple[int, str]:
     if facts.has_failed:
         return ExitCode.PASSED, f"check: red with the recorded session, as it should be: {message}"
-    if facts.status is None:
+    if not facts.has_passed:
         words = "red with the recorded session; is this the failure that you promote it for?"
         return ExitCode.PASSED, f"check: {words} {message}"
     return ExitCode.FAILED, f"check: red with the recorded session, which had not failed: {message}"

@@ -81,11 +81,8 @@ class CleanTexts:
 
 def _moved(text: str, folder: str, workspace: str) -> str:
     """The text with a folder renamed; without a name for it, what is in it has a relative path."""
-    within = re.compile(rf"{re.escape(folder)}(?:/(?=[\w.@-])|(?![\w.-])/?)")
+    start = re.escape(folder)
     if workspace:
-        return re.sub(rf"{re.escape(folder)}(?![\w-])", lambda _: workspace, text)
-    return within.sub(lambda found: "" if found[0].endswith("/") and _goes_on(text, found.end()) else ".", text)
-
-
-def _goes_on(text: str, at: int) -> bool:
-    return at < len(text) and (text[at].isalnum() or text[at] in "._@-")
+        return re.sub(rf"{start}(?![\w-])", lambda _: workspace, text)
+    text = re.sub(rf"{start}/(?=\.?[\w@-])", "", text)
+    return re.sub(rf"{start}(?!\.?[\w-])/?", "./", text)

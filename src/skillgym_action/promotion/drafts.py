@@ -45,7 +45,7 @@ def drafted_expectations(facts: SessionFacts, known: Iterable[object]) -> list[s
         for text, path in _about_files(facts)
         if not any(path in other for other in texts) and text not in texts and _is_valid(text)
     ][:MAX_DRAFTED_FILES]
-    commands = (f"test:{command} passes" for command in test_commands(facts.report.events))
+    commands = (f"test:{command} passes" for command in plain_test_commands(facts.report.events))
     drafts += [text for text in commands if not any(text.removesuffix(" passes") in other for other in texts)]
     return drafts
 
@@ -77,17 +77,17 @@ def _is_valid(text: str) -> bool:
         return False
 
 
-def test_commands(events: Iterable[Event]) -> list[str]:
+def plain_test_commands(events: Iterable[Event]) -> list[str]:
     """The calls of test runners in a session, each once, in the order of their last calls; the last few."""
     found: dict[str, None] = {}
     for event in events:
-        if isinstance(event, Command) and (command := test_command(event.command)):
+        if isinstance(event, Command) and (command := plain_test_command(event.command)):
             found.pop(command, None)
             found[command] = None
     return list(found)[-MAX_DRAFTED_COMMANDS:]
 
 
-def test_command(command: str) -> str | None:
+def plain_test_command(command: str) -> str | None:
     """The command, if it only calls a test runner; without a ``cd`` before it. None for any other command."""
     text = _CD.sub("", command.strip(), count=1)
     if len(text) > MAX_DRAFTED_COMMAND_CHARACTERS or "\n" in text:

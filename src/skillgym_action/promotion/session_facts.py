@@ -56,3 +56,8 @@ class SessionFacts:
     def has_failed(self) -> bool:
         """Whether the session was judged, and failed."""
         return self.status in {"failed", "expected-failed"}
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the session was judged, and passed. Without a judgement, or with trouble, it did neither."""
+        return self.status in {"passed", "unexpected-passed"}

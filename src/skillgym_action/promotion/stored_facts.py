@@ -92,7 +92,8 @@ def _selected(report: RunReport, named: Path, case: str | None, runner: str | No
     ]
     if len(found) == 1:
         return found[0]
-    what = "no session fits" if not found else f"{len(found)} cases fit"
+    nothing = "no session of the run failed" if case is None else "no session fits"
+    what = f"{len(found)} sessions fit" if found else nothing
     listed = _sessions(report, found or None)
     raise UsageError(f"{named}: {what}", remedy=f"choose with --case and --runner, or name one of: {listed}")
 
