@@ -12,7 +12,7 @@ from skillgym_action.filesystem.folder import Folder
 from skillgym_action.limits import MAX_PROMOTED_BYTES, MAX_PROMOTED_FILES
 from skillgym_action.promotion.file_trees import file_tree
 from skillgym_action.repository.committed_tree import CommittedTree, changed_since
-from skillgym_action.repository.reference_solutions import is_in_companion
+from skillgym_action.repository.reference_solutions import is_in_companion, recordings_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -58,11 +58,15 @@ def files_changed_since(services: Services, commit: str, below: str) -> tuple[Fi
     """
     root, prefix = services.repository.root, f"{below}/" if below else ""
     changed = changed_since(root, services.processes, commit, below)
-    inner = [path.removeprefix(prefix) for path in changed if not is_in_companion(path)]
+    inner = [path.removeprefix(prefix) for path in changed if not _is_of_promotion(root, path)]
     gone = [path for path in inner if not os.path.lexists(root / below / path)]
     there = [path for path in inner if path not in set(gone)]
     files, left_out = folder_tree(root / below, there, "what changed since the commit")
     return {path: file for path, file in files.items() if path not in left_out}, gone
+
+
+def _is_of_promotion(root: Path, path: str) -> bool:
+    return is_in_companion(path) or (root / recordings_folder(path)).is_dir()
 
 
 def folder_tree(folder: Path, paths: Collection[str] | None, what: str) -> tuple[FileTree, list[str]]:

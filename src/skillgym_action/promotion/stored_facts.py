@@ -160,11 +160,11 @@ def _session_report(stored: StoredSession) -> SessionReport:
         )
     try:
         report = from_json(SessionReport, value)
-        wrong = next((one for one in _texts(report) if not isinstance(one, str)), None)
+        wrong = [type(one).__name__ for one in _texts(report) if not isinstance(one, str)]
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise UsageError(f"{shown}/report.json: not a session report: {error}") from error
-    if wrong is not None:
-        raise UsageError(f"{shown}/report.json: not a session report: a text is of type {type(wrong).__name__}")
+    if wrong:
+        raise UsageError(f"{shown}/report.json: not a session report: a text is of type {wrong[0]}")
     return report
 
 
@@ -188,7 +188,9 @@ def _changes(stored: StoredSession, notes: list[str]) -> tuple[FileTree, list[st
     except OSError as error:
         raise UsageError(f"{stored.run}/{stored.attempt.directory}/{CHANGES}: {error.strerror}") from error
     if left_out:
-        notes.append(f"links that lead out of the workspace were left out: {', '.join(left_out[:MAX_NAMED_PATHS])}")
+        notes.append(
+            f"links that lead out of the workspace were left out: {', '.join(sorted(left_out)[:MAX_NAMED_PATHS])}"
+        )
     return changed, [path for path in deleted if isinstance(path, str)] if isinstance(deleted, list) else []
 
 
