@@ -137,7 +137,7 @@ def test_the_readme_has_the_inputs_and_outputs_of_the_action():
 
 def test_the_options_that_help_shows_are_documented_and_no_others():
     helped: set[str] = set()
-    for command in ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "view"):
+    for command in ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "promote", "view"):
         helped.update(HELPED.findall(shown_help(command)))
     documented = {row[0].split()[0].rstrip("`,") for row in rows(reference("command-line")) if row[0].startswith("--")}
     assert documented == helped - {"--help"}

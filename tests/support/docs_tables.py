@@ -44,7 +44,7 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
     """Every option of every command."""
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
-    for command in ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "view"):
+    for command in ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "promote", "view"):
         for option in cli.commands[command].get_params(click.Context(cli.commands[command])):
             if isinstance(option, click.Option) and option.opts[0] != "--help":
                 options.setdefault(option.opts[0], option)
