@@ -265,6 +265,15 @@ def test_a_key_in_a_template_is_replaced(tmp_path):
     assert "note: what looks like a key (github) was replaced by *** in template/app/.env" in done.out
 
 
+def test_agents_do_not_see_recorded_sessions(tmp_path):
+    script = "ls bench > seen.txt; find . -name '*.recordings' >> seen.txt; ! grep -q recordings seen.txt"
+    files = {"bench/core.json.recordings/x/report.json": "{}", "bench/other.txt": "x"}
+    root = repository(tmp_path / "repo", files | {"skillgym.config.yaml": config(runner(script))}, git=True)
+    skillgym("run", "--output", "run", cwd=root)
+    seen = (root / "run/core/one/sh/repeat-1/changes/seen.txt").read_text()
+    assert seen.split() == ["other.txt"]
+
+
 def session_of(root: Path) -> Path:
     return root / "run/core/tax/sh/repeat-1"
 

@@ -30,7 +30,7 @@ class CleanTexts:
 
     def text(self, text: str, where: str, workspace: str = "/workspace") -> str:
         """The text; the session's folder becomes ``workspace``, which is "" in prompts: paths become relative."""
-        text = self._redacted(text, where)  # first: a key that a path was taken out of could not be recognised
+        text = self._redacted(text, where)  # before paths are replaced: a key with one in it would no longer be one
         if len(self.folder) > 1 and self.folder in text:
             text = _moved(text, self.folder, workspace)
         if len(self.home) > 1:
