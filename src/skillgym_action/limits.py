@@ -231,6 +231,21 @@ MAX_DOCTOR_TEXT_CHARACTERS = 200  # of a command, an answer or a message in a li
 MAX_EXPLAIN_FILE_BYTES = 4 * 1024 * 1024  # of explain.json
 MAX_EXPLAIN_SECONDS = 300.0  # for an answer to a question of `explain`
 
+# --- promotion: sessions that become cases ----------------------------------------------------------
+
+MAX_PROMOTED_TRANSCRIPT_BYTES = 256 * 1024**2  # of a local transcript
+MAX_PROMOTED_LINE_BYTES = 16 * 1024**2  # of one line of it; longer ones are skipped
+MAX_PROMOTED_LINE_CONTAINERS = 100_000  # lists and objects in one line, and values, and members of one object
+MAX_PROMOTED_PROMPTS = 100  # messages of the user in a transcript
+MAX_PROMOTED_PROMPT_CHARACTERS = 200_000
+MAX_PROMOTED_EDITS = 10_000  # of files, in a transcript
+MAX_PROMOTED_FILES = 2_000  # in a template; of a larger commit only what the session read or changed is taken
+MAX_PROMOTED_BYTES = 20 * 1024**2  # of all files of a template, or of all that a session changed
+MAX_DRAFTED_FILES = 5  # expectations about files that are drafted for a case
+MAX_DRAFTED_COMMANDS = 3  # the same about commands
+MAX_DRAFTED_COMMAND_CHARACTERS = 120  # a longer command is not taken for a plain call of a test runner
+MAX_NAMED_PATHS = 5  # of a kind, in one line of what `promote` prints
+
 # --- AgentV suites ----------------------------------------------------------------------------------
 
 MAX_UNKNOWN_KEYS = 100  # of one mapping that are reported one by one

@@ -17,7 +17,7 @@ from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import LimitSettings
 from skillgym_action.reporters.wording import duration
-from skillgym_action.repository.reference_solutions import solutions_folder
+from skillgym_action.repository.reference_solutions import recordings_folder, solutions_folder
 from skillgym_action.repository.suite_digests import suite_digest, template_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of, secrets_of_arms
@@ -327,9 +327,9 @@ def _folders_of_arms(services: Services, options: Options) -> tuple[str, ...]:
 
 
 def _hidden(suites: Iterable[BenchmarkSuite]) -> Iterator[str]:
-    """Paths that agents must not see: suites, their reference solutions, and what they name themselves."""
+    """Paths that agents must not see: suites, reference solutions, recorded sessions, and what suites name."""
     for suite in suites:
-        yield from (suite.path, solutions_folder(suite.path), *suite.hidden)
+        yield from (suite.path, solutions_folder(suite.path), recordings_folder(suite.path), *suite.hidden)
 
 
 def report(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-COMMANDS = ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "view", "trend")
+COMMANDS = ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "promote", "view", "trend")
 TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)

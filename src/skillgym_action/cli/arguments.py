@@ -260,6 +260,31 @@ def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fiel
     return show_trend(_settings(fields), _context(), page=output, only_on=only_on, as_json=as_json)
 
 
+@cli.command(cls=SettingsCommand)
+@click.argument("session", metavar="SESSION", type=click.Path(exists=True, path_type=Path))
+@click.option("--to", metavar="FILE", help="Suite to write or to add the case to (default: promoted/ID.bench.json).")
+@click.option("--id", "case_id", metavar="ID", help="Id of the new case.")
+@click.option("--case", metavar="ID", help="In a run directory: the case whose session is meant.")
+@click.option("--runner", metavar="ID", help="In a run directory: the runner of the session.")
+@click.option("--commit", metavar="COMMIT", help="Of a transcript: what was checked out when the session began.")
+@click.option("--worktree", is_flag=True, help="Of a transcript: take what it changed from the present files.")
+@click.option("--expect", metavar="EXPECTATION", multiple=True, help="Add an expectation, as x-bench writes it.")
+@click.option("--no-check", is_flag=True, help="Only write; do not run the recorded session against the case.")
+@click.option("--force", is_flag=True, help="Replace the files of an earlier promotion.")
+def promote(session: Path, **fields: Any) -> int:
+    """Make a case of a session: prompt, template, drafted expectations; check it with the recorded session.
+
+    SESSION is the folder of a session in a run directory, a run directory, or a transcript of Claude Code
+    (~/.claude/projects/*/*.jsonl) or Codex (~/.codex/sessions/*/*/*/rollout-*.jsonl) on this machine.
+    """
+    from skillgym_action.cli.promote import PromoteRequest, promote_session
+
+    names = ("to", "case_id", "case", "runner", "commit", "expect", "worktree", "force")
+    own = {name: fields.pop(name) for name in names}
+    request = PromoteRequest(session=session, check=not fields.pop("no_check"), **own)
+    return promote_session(request, _settings(fields), _context())
+
+
 @cli.command()
 @click.argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> int:

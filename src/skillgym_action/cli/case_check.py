@@ -16,7 +16,7 @@ from skillgym_action import pipeline, wiring
 from skillgym_action.cli.check import print_problems
 from skillgym_action.cli.json_documents import CaseCheckDocument, print_document, problem_parts
 from skillgym_action.cli.suite_problems import once, suite_errors
-from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.cli.terminal import QuietTerminal, terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.exit_codes import ExitCode
@@ -34,8 +34,6 @@ from skillgym_action.text.escaping import terminal_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.cli.terminal import Terminal
-    from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite
@@ -72,7 +70,7 @@ def _check_cases(settings: Settings, context: LaunchContext, stand_in: StandIn, 
         directory = Path(temporary) / "run"
         if settings.output:
             directory = resolve.run_directory(settings, config, context)
-        with wiring.open_services(context, directory, _Quiet(terminal), options) as services:
+        with wiring.open_services(context, directory, QuietTerminal(terminal), options) as services:
             report = pipeline.run(services, (), options, command="check", show=lambda _: None)
     if report.cancelled:
         return ExitCode.CANCELLED
@@ -103,22 +101,6 @@ def _options_with(options: Options, checked: _CheckedCases) -> Options:
         templates=None,
         judge=JudgeConfig(api="anthropic", model="none", problem=JUDGE_NOT_ASKED),
     )
-
-
-class _Quiet:
-    """Passes on what people should read; statuses of sessions would mislead, since most are meant to fail."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self.progress, self.detail, self.write_line = terminal.progress, terminal.detail, terminal.write_line
-
-    def planned(self, total: int) -> None:
-        """Show nothing."""
-
-    def started(self, execution: Execution) -> None:
-        """Show nothing."""
-
-    def finished(self, result: Result) -> None:
-        """Show nothing."""
 
 
 class _CheckedCases:

@@ -113,6 +113,22 @@ class Terminal:
             self.progress("    " + terminal_text(line))
 
 
+class QuietTerminal:
+    """Passes on what people should read; statuses of sessions would mislead, since most are meant to fail."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.progress, self.detail, self.write_line = terminal.progress, terminal.detail, terminal.write_line
+
+    def planned(self, total: int) -> None:
+        """Show nothing."""
+
+    def started(self, execution: Execution) -> None:
+        """Show nothing."""
+
+    def finished(self, result: Result) -> None:
+        """Show nothing."""
+
+
 def terminal_for(settings: Settings, context: LaunchContext) -> Terminal:
     """The terminal of this process, as settings want it."""
     return Terminal(

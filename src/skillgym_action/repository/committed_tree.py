@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from pathlib import PurePosixPath
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from skillgym_action.repository.repository import SAFE_GIT_OPTIONS
 from skillgym_action.repository.walk import GIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from skillgym_action.processes.launcher import ProcessLauncher
@@ -40,6 +41,7 @@ GIT_ENVIRONMENT = {
 GIT_OPTIONS = (*SAFE_GIT_OPTIONS, "-c", "protocol.allow=never")
 BASE_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _LS_TREE_LINE = re.compile(rb"(\d{6}) (blob|tree|commit) ([0-9a-f]{40,64})\t(.+)", re.DOTALL)
+_LS_TREE_SIZE = re.compile(rb"\d{6} blob [0-9a-f]{40,64} +(\d+)\t(.+)", re.DOTALL)
 _FILE_MODES = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 _LINK_MODE = b"120000"
 
@@ -55,12 +57,16 @@ class CommittedTree:
         """``commit``: the full id."""
         self._root, self._processes, self._commit = root, processes, commit
 
-    def write(self, target: Path, below: str = "") -> None:
+    def write(self, target: Path, below: str = "", only: Collection[str] | None = None) -> None:
         """Create the folder ``target`` with the files of the commit. Raises MissingObjectError, OSError.
 
-        ``below``: only what is at that path of the commit, a file or a folder; it may be absent.
+        ``below``: only what is at that path of the commit, a file or a folder; it may be absent. ``only``: of all files
+        and links only these.
         """
         entries = list(self._entries(below))
+        if only is not None:
+            above = {parent.as_posix() for path in only for parent in PurePosixPath(path).parents}
+            entries = [entry for entry in entries if entry[0].path in (above if entry[0].kind == "folder" else only)]
         os.mkdir(target)
         with TemporaryFile() as wanted, TemporaryFile() as contents:
             wanted.writelines(object_id + b"\n" for entry, object_id in entries if entry.kind != "folder")
@@ -76,6 +82,17 @@ class CommittedTree:
     def paths(self) -> Iterator[str]:
         """The paths of all files of the commit. Raises MissingObjectError, OSError."""
         return (entry.path for entry, _ in self._entries("") if entry.kind == "file")
+
+    def sizes(self, below: str = "") -> dict[str, int]:
+        """The size in bytes of each file and link of the commit, or at a path of it.
+
+        Raises MissingObjectError, OSError.
+        """
+        self._git("cat-file", "-e", f"{self._commit}^{{commit}}")
+        only = ("--", below) if below else ()
+        listed = self._git("ls-tree", "-r", "-l", "-z", "--full-tree", self._commit, *only)
+        found = (_LS_TREE_SIZE.fullmatch(line) for line in listed.split(b"\0"))
+        return {os.fsdecode(match[2]): int(match[1]) for match in found if match}
 
     def _entries(self, path: str) -> Iterator[tuple[BundleEntry, bytes]]:
         """Folders, files and links, with the ids of their objects; a folder comes before what is in it."""
@@ -170,6 +187,34 @@ def history(root: Path, processes: ProcessLauncher, base: str = "HEAD") -> froze
         return None
     listed = _printed(root, processes, ("rev-list", f"--max-count={MAX_HISTORY_COMMITS}", first))
     return frozenset(listed.split()) if listed else None
+
+
+def commit_named(root: Path, processes: ProcessLauncher, name: str) -> str | None:
+    """The id of the commit that a name such as a branch or an abbreviated id stands for; None if there is none."""
+    wanted = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return _printed(root, processes, wanted) or None
+
+
+def last_commit_before(root: Path, processes: ProcessLauncher, branch: str, moment: str) -> str | None:
+    """The id of the last commit of a local branch that was made before a time in ISO 8601; None if there is none."""
+    if commit := commit_named(root, processes, f"refs/heads/{branch}"):
+        return _printed(root, processes, ("rev-list", "--max-count=1", f"--before={moment}", commit)) or None
+    return None
+
+
+def changed_since(root: Path, processes: ProcessLauncher, commit: str, below: str) -> list[str]:
+    """The paths below a folder whose file is not as in a commit, new ones that git does not ignore among them.
+
+    Relative to the checkout. Raises OSError.
+    """
+    only = ("--", below) if below else ()
+    listed = [("diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z", commit, *only)]
+    listed += [("ls-files", "--others", "--exclude-standard", "--full-name", "-z", *only)]
+    try:
+        printed = [processes.output(("git", *GIT_OPTIONS, *one), cwd=root, env=GIT_ENVIRONMENT) for one in listed]
+    except subprocess.CalledProcessError as error:
+        raise OSError(None, error.stderr.decode(errors="replace").strip()) from error
+    return sorted({os.fsdecode(name) for output in printed for name in output.split(b"\0") if name})
 
 
 def _printed(root: Path, processes: ProcessLauncher, arguments: tuple[str, ...]) -> str:

@@ -1,8 +1,8 @@
-"""Reference solutions of cases: files beside a suite that solve its cases, for ``check --oracle``.
+"""Folders beside a suite: reference solutions of its cases, for ``check --oracle``, and what `promote` writes.
 
 Beside ``bench/core.json`` the folder ``bench/core.json.oracle`` has, for the case ``edit``, either ``edit.patch`` (a
 unified diff) or the folder ``edit`` (files that replace those of the workspace), and perhaps ``edit.md`` (the final
-answer). They are hidden from agents.
+answer). They are hidden from agents, and so are recorded sessions, in ``bench/core.json.recordings``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from skillgym_action.repository.checkout import Checkout
 
 SUFFIX = ".oracle"
+TEMPLATE_SUFFIX, RECORDINGS_SUFFIX = ".template", ".recordings"
+_COMPANIONS = (SUFFIX, f".json{TEMPLATE_SUFFIX}", f".json{RECORDINGS_SUFFIX}")
 
 
 def solutions_folder(suite_path: str) -> str:
@@ -25,9 +27,19 @@ def solutions_folder(suite_path: str) -> str:
     return f"{suite_path}{SUFFIX}"
 
 
-def is_in_solutions(path: str) -> bool:
-    """Whether a path of the repository is in a folder with reference solutions."""
-    return any(part.endswith(SUFFIX) for part in PurePosixPath(path).parts[:-1])
+def template_folder(suite_path: str) -> str:
+    """The path of the folder with the template of a suite that `promote` wrote."""
+    return f"{suite_path}{TEMPLATE_SUFFIX}"
+
+
+def recordings_folder(suite_path: str) -> str:
+    """The path of the folder with the recorded sessions of a suite; it may not exist."""
+    return f"{suite_path}{RECORDINGS_SUFFIX}"
+
+
+def is_in_companion(path: str) -> bool:
+    """Whether a path of the repository is in a folder that belongs to a suite: no suite is looked for there."""
+    return any(part.endswith(_COMPANIONS) for part in PurePosixPath(path).parts[:-1])
 
 
 def solution_paths(folder: Path, case_id: str) -> tuple[Path, ...]:

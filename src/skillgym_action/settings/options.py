@@ -91,7 +91,7 @@ class Settings(ForeignSettings, TrendSettings):
     config: Annotated[
         str | None,
         Option(
-            (*SELECT, *REPORT, "compare", "doctor", "explain", "view", "trend"),
+            (*SELECT, *REPORT, "compare", "doctor", "explain", "promote", "view", "trend"),
             "FILE",
             "Configuration file (default: the closest skillgym.config.*, searched upward).",
         ),
@@ -238,7 +238,9 @@ class Settings(ForeignSettings, TrendSettings):
     ] = None
     agent_user: Annotated[
         str | None,
-        Option((*RUN, "check", "doctor"), "NAME", "User to run agents and suite commands as (requires root)."),
+        Option(
+            (*RUN, "check", "doctor", "promote"), "NAME", "User to run agents and suite commands as (requires root)."
+        ),
         Input("agent-user"),
     ] = None
     install_agents: Annotated[

@@ -15,7 +15,7 @@ from skillgym_action.formats import format_named, part_of
 from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
 from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
 from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
-from skillgym_action.repository.reference_solutions import is_in_solutions
+from skillgym_action.repository.reference_solutions import is_in_companion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -219,7 +219,7 @@ def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
     """The paths that are suites, also unreadable ones that are named like a suite: `load` reports them."""
     for path in paths:
         likely = _formats_of(PurePosixPath(path).suffix.lower(), search.options)
-        if not likely or is_in_solutions(path):
+        if not likely or is_in_companion(path):
             continue
         named = [name for name in likely if format_named(name).named(path)]
         if name := _format_of(search, path, named, likely):

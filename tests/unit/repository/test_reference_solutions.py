@@ -9,7 +9,7 @@ import pytest
 from scratch import written
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.repository.reference_solutions import (
-    is_in_solutions,
+    is_in_companion,
     problem_with,
     solution_paths,
     solutions_folder,
@@ -26,7 +26,7 @@ from skillgym_action.repository.reference_solutions import (
     ],
 )
 def test_paths_in_solutions(path, inside):
-    assert is_in_solutions(path) is inside
+    assert is_in_companion(path) is inside
 
 
 def test_the_folder_is_named_like_the_suite():
