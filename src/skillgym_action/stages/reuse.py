@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
 from skillgym_action.baselines.carrying import UnchangedRule, carried_results
-from skillgym_action.baselines.pooling import age
 from skillgym_action.baselines.whole_digests import WholeDigests, WholeInputs, command_digest, environment, file_digest
 from skillgym_action.model.errors import Problem
-from skillgym_action.reporters.wording import counted
+from skillgym_action.reporters.wording import age, counted
 from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.sessions.repetitions import MIN_TRIGGER_RUNS, planned_repetitions
 from skillgym_action.text.escaping import terminal_line
