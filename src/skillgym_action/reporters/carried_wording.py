@@ -53,10 +53,11 @@ def origins(report: RunReport) -> list[Origin]:
     return [found[key] for key in sorted(found, key=lambda key: key[0], reverse=True)]
 
 
-def origin_in_words(origin: Origin, report: RunReport) -> str:
-    """``120 executions carried from 1a2b3c4d5e6f, 2 days old: edit [claude], …``."""
+def origin_in_words(origin: Origin, report: RunReport) -> tuple[str, str, str]:
+    """``120 executions carried from ``, ``1a2b3c4d5e6f``, and ``, 2 days old: edit [claude], …``."""
     names = listed([f"{case_name(result)} [{runner_id(result)}]" for result in origin.results])
-    return f"{counted(len(origin.results), 'execution')} carried from {_origin(origin.carried, report)}: {names}"
+    executions = counted(len(origin.results), "execution")
+    return f"{executions} carried from ", _commit(origin.carried), f", {_age(origin.carried, report)}: {names}"
 
 
 def saved(report: RunReport) -> str:
@@ -67,5 +68,12 @@ def saved(report: RunReport) -> str:
 
 
 def _origin(carried: Carried, report: RunReport) -> str:
-    passed = datetime.fromisoformat(report.started_at) - datetime.fromisoformat(carried.at)
-    return f"{carried.commit[:COMMIT_CHARACTERS]}, {age(passed)} old"
+    return f"{_commit(carried)}, {_age(carried, report)}"
+
+
+def _commit(carried: Carried) -> str:
+    return carried.commit[:COMMIT_CHARACTERS]
+
+
+def _age(carried: Carried, report: RunReport) -> str:
+    return f"{age(datetime.fromisoformat(report.started_at) - datetime.fromisoformat(carried.at))} old"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
+    from skillgym_action.reporters.carried_wording import Origin
     from skillgym_action.reporters.markdown_budget import RowBudget
     from skillgym_action.reporters.markdown_rows import Rows
 
@@ -211,14 +212,17 @@ def carried_of(report: RunReport, rows: Rows, budget: RowBudget) -> Block:
     found = origins(report)
     if not found:
         return NO_LINES
-    shown = (
-        inline(origin_in_words(origin, report))
-        + (markup(" · ") + linked(markup("run"), origin.carried.link) if origin.carried.link else NOTHING)
-        for origin in found[: rows.extent.lines]
-    )
+    shown = (_origin(origin, report) for origin in found[: rows.extent.lines])
     lines = while_it_fits(shown, budget, _ROW, lambda line: (line,))
     title = f"{carried_fact(report)}{f', {cost}' if (cost := saved(report)) else ''}"
     return Block(title=markup(title), lines=lines, left_out=left_out(len(found) - len(lines), "line"))
+
+
+def _origin(origin: Origin, report: RunReport) -> Markup:
+    """A run, with the names of what is carried from it."""
+    before, commit, after = origin_in_words(origin, report)
+    link = markup(" · ") + linked(markup("run"), origin.carried.link) if origin.carried.link else NOTHING
+    return markup(before) + code(commit) + inline(after) + link
 
 
 def findings_of(id_: str, results: Sequence[Result], rows: Rows, budget: RowBudget) -> Block:

@@ -163,7 +163,7 @@ def _carried(report: RunReport) -> Iterator[str]:
     found = origins(report)
     for origin in found[:MAX_LISTED_NAMES]:
         link = f" ({terminal_line(origin.carried.link)})" if origin.carried.link else ""
-        yield f"{terminal_line(origin_in_words(origin, report))}{link}\n"
+        yield f"{terminal_line(''.join(origin_in_words(origin, report)))}{link}\n"
     if (more := len(found) - MAX_LISTED_NAMES) > 0:
         yield f"and of {counted(more, 'older run')}\n"
     yield "\n" if found else ""

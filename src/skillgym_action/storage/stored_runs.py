@@ -92,7 +92,7 @@ def stored_run(directory: Path) -> StoredRun:
     ran = frozenset((path, result.case_id, result.runner_id) for path, result in rows if result.runner_id)
     return StoredRun(
         with_sessions=ran if len(rows) < len(all_rows) else None,
-        cases=frozenset((path, result.case_id) for path, result in rows),
+        cases=frozenset((path, result.case_id) for path, result in all_rows),
         runners=runners,
         repetitions={
             (path, result.case_id, result.runner_id): max(attempt.repetition for attempt in result.attempts)
