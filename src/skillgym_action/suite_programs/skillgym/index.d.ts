@@ -442,6 +442,8 @@ export interface SkillGymConfig {
   skills?: SkillsConfig;
   /** Where results are kept: `branch`, `artifact`, `artifact=` and a workflow's file, `path=` and a folder or file, or `none`. */
   store?: string;
+  /** Which results are taken from the store: `never`, `unchanged`, or `unchanged,max-age=14d`. */
+  reuse?: string;
 }
 
 /** Suites of skills. */
