@@ -31,6 +31,7 @@ from skillgym_action.stages.baseline import (
     with_first_run,
     with_inputs,
 )
+from skillgym_action.stages.changed_only import only_selected, select_changed
 from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import HeadCheckout, load
@@ -106,7 +107,8 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
         made = plan(assigned.suites, runners, options.plan)
         made = replace(made, warnings=(*near_miss_warnings(found), *assigned.warnings, *made.warnings))
         today, every_suite = services.clock.now().date(), not options.discover.paths
-        return quarantined(made, options.plan.quarantine, today=today, every_suite=every_suite)
+        made = quarantined(made, options.plan.quarantine, today=today, every_suite=every_suite)
+        return select_changed(services, made, options.changed)
     except UsageError:
         if not services.cancelled:
             raise
@@ -119,7 +121,7 @@ def plan_with_baseline(
 ) -> tuple[Plan, RunReport | None]:
     """The plan, and the baseline that it would be compared with, if there is one. Raises UsageError."""
     base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
-    plan = plan_run(services, runners, options)
+    plan = only_selected(plan_run(services, runners, options))
     if stored is None:
         return plan, base
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
@@ -199,7 +201,7 @@ def run(
     """
     began, times = services.clock.now(), _StageTimes(services)
     base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
-    plan = plan_run(services, runners, options)
+    plan = only_selected(plan_run(services, runners, options))
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = wanted_of_plan(services, plan, digests)
     base = stored.of_plan(plan, wanted) if stored else base

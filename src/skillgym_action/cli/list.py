@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
@@ -10,6 +11,7 @@ from skillgym_action.cli.check import judge_warnings, print_problems
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
+from skillgym_action.stages.changed_only import only_selected
 from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.text.escaping import terminal_line, terminal_text
 
@@ -46,9 +48,11 @@ def _plan(settings: Settings, context: LaunchContext) -> tuple[Plan, tuple[Bench
     """The plan, the suites with the runners of theirs that are selected, and whether a judge is configured."""
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
+    if options.changed:
+        options = replace(options, changed=replace(options.changed, verbose=True))
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
-        plan = pipeline.plan_run(services, runners, options)
+        plan = only_selected(pipeline.plan_run(services, runners, options))
     return plan, with_selected_runners(plan.suites, runners, options.plan), options.judge is not None
 
 
