@@ -24,6 +24,21 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SelectionSummary:
+    """What reports say of a selection: ``selected`` executions of ``total``, for a ``reason`` in words.
+
+    ``base``: the commit that files were compared with, if there was one. ``left_out``: executions that are not in the
+    run, since they were not selected and no earlier result stands for them.
+    """
+
+    selected: int
+    total: int
+    reason: str
+    base: str | None = None
+    left_out: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CaseSelection:
     """The selected executions of a plan, by index, of ``total``.
 

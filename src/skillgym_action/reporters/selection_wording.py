@@ -11,6 +11,7 @@ from skillgym_action.reporters.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.selection import CaseSelection, SelectedFor
 
 REASONS: Mapping[SelectedFor, str] = {
@@ -24,23 +25,37 @@ _NAMED = 2  # files that the summary names
 
 
 def selection_summary(selection: CaseSelection) -> str:
-    """``12 of 40 executions: bench/core.json changed``; the caller escapes it."""
-    of = f"{len(selection.selected):,} of {counted(selection.total, 'execution')}"
+    """``12 of 40 executions: bench/core.json changed since 0a1b2c3d4e5f``; the caller escapes it."""
+    return f"{len(selection.selected):,} of {counted(selection.total, 'execution')}: {selection_reason(selection)}"
+
+
+def selection_reason(selection: CaseSelection) -> str:
+    """Why these executions were selected."""
     if selection.note:
-        return f"{of}: {selection.note}"
+        return selection.note
     reasons = list(selection.reasons())
     since = f" since {selection.base[:COMMIT_CHARACTERS]}" if selection.base else ""
+    if not selection.files:
+        return f"nothing has changed{since}"
     if not reasons:
-        what = counted(len(selection.files), "changed file") if selection.files else "nothing has changed"
-        return f"{of}: {what}{since}, of which no case depends on any" if selection.files else f"{of}: {what}{since}"
-    named = ", ".join(file.path for file in reasons[:_NAMED])
+        number = len(selection.files)
+        return f"no case depends on the {counted(number, 'changed file')}{since}"
+    first = reasons[0]
+    if first.reason in SELECTS_ALL:
+        what = "the configuration" if first.reason == "configuration" else "which no suite names"
+        return f"{first.path}, {what}, changed{since}"
     rest = len(reasons) - _NAMED
     more = f" and {rest:,} more" if rest > 0 else ""
-    unmapped = ", which no suite names" if reasons[0].reason == "not-mapped" else ""
-    unmapped = ", the configuration" if reasons[0].reason == "configuration" else unmapped
-    if reasons[0].reason in SELECTS_ALL:
-        return f"{of}: {reasons[0].path}{unmapped}, changed{since}"
-    return f"{of}: {named}{more} changed{since}"
+    return f"{', '.join(file.path for file in reasons[:_NAMED])}{more} changed{since}"
+
+
+def selection_sentences(report: RunReport) -> Iterator[str]:
+    """``12 of 40 executions were selected: bench/core.json changed; 28 are not in this run``; the caller escapes it."""
+    if (found := report.selection) is None:
+        return
+    rest = f"; {found.left_out:,} {'is' if found.left_out == 1 else 'are'} not in this run" if found.left_out else ""
+    was = "was" if found.selected == 1 else "were"
+    yield f"{found.selected:,} of {counted(found.total, 'execution')} {was} selected: {found.reason}{rest}"
 
 
 def selection_lines(selection: CaseSelection) -> Iterator[str]:

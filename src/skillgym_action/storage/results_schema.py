@@ -19,6 +19,7 @@ from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import LimitSettings, RunReport, StoppedForFutility, SuitesFrom, Verdict
 from skillgym_action.model.samples import is_flaky
+from skillgym_action.model.selection import SelectionSummary
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
@@ -159,6 +160,18 @@ class ArmSpendingEntry(MappedModel):
     duration_ms: Count
 
 
+class SelectionEntry(MappedModel):
+    """What ``--changed-only`` selected; ``leftOut``: executions that are not in the run."""
+
+    noun: ClassVar = SelectionSummary
+
+    selected: Count
+    total: Count
+    reason: Text
+    base: Annotated[str, Field(pattern=COMMIT)] | None = None
+    left_out: Count = 0
+
+
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
@@ -166,7 +179,7 @@ class RunEntry(MappedModel):
     status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
     regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
     queries. ``uplifts``: comparisons of arms; ``arms``: what each of them took. ``unchanged``: that nothing ran, since
-    no skill has changed.
+    no skill or case has changed. ``selection``: which executions ``--changed-only`` has selected.
     """
 
     noun: ClassVar = RunReport
@@ -193,6 +206,7 @@ class RunEntry(MappedModel):
     uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
     arms: Annotated[Several[ArmSpendingEntry], FieldSource(compute=RunReport.arm_spending, read=False)] = ()
     unchanged: Text | None = None
+    selection: SelectionEntry | None = None
     triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 
