@@ -16,11 +16,11 @@ SELECTS_ALL: frozenset[SelectedFor] = frozenset({"not-mapped", "configuration"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangedFile:
-    """A file that differs from the base, relative to the root of the repository; how many ``executions`` it selects."""
+    """A file that differs from the base, relative to the root of the repository; the ``executions`` that it selects."""
 
     path: str
     reason: SelectedFor
-    executions: int
+    executions: frozenset[int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,4 +60,4 @@ class CaseSelection:
     def reasons(self) -> Iterable[ChangedFile]:
         """The files that select something, those first that select most."""
         effective = [file for file in self.files if file.executions]
-        return sorted(effective, key=lambda file: (file.reason not in SELECTS_ALL, -file.executions, file.path))
+        return sorted(effective, key=lambda file: (file.reason not in SELECTS_ALL, -len(file.executions), file.path))

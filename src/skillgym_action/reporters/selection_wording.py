@@ -61,7 +61,7 @@ def selection_sentences(report: RunReport) -> Iterator[str]:
 def selection_lines(selection: CaseSelection) -> Iterator[str]:
     """A line for each changed file, with what it selects; the caller escapes it."""
     for file in selection.files[:MAX_SHOWN_CHANGES]:
-        yield f"{file.path}: {counted(file.executions, 'execution')} ({REASONS[file.reason]})"
+        yield f"{file.path}: {counted(len(file.executions), 'execution')} ({REASONS[file.reason]})"
     if (rest := len(selection.files) - MAX_SHOWN_CHANGES) > 0:
         yield f"and {counted(rest, 'more changed file')}"
 

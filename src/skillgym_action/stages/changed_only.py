@@ -123,7 +123,7 @@ class _Selector:
         for path in changed:
             reason, touched = self._touched(path)
             selected |= touched
-            files.append(ChangedFile(path=path, reason=reason, executions=len(touched)))
+            files.append(ChangedFile(path=path, reason=reason, executions=touched))
         return CaseSelection(selected=selected, total=len(self._every), base=base, files=tuple(files))
 
     def _touched(self, path: str) -> tuple[SelectedFor, frozenset[int]]:

@@ -39,10 +39,16 @@ def imported_modules(file: Path, checkout: Checkout) -> tuple[Path, ...]:
     while waiting and len(found) < MAX_IMPORTED_MODULES:
         current = waiting.pop()
         for module in _named_in(current, file.parent, checkout):
-            if module not in found and module != file and checkout.contains(module) and module.is_file():
+            if module not in found and module != file and _is_module(module, checkout):
                 found[module] = None
                 waiting.append(module)
     return tuple(found)
+
+
+def _is_module(path: Path, checkout: Checkout) -> bool:
+    with suppress(OSError, ValueError):
+        return checkout.contains(path) and path.is_file()
+    return False
 
 
 def _named_in(file: Path, folder: Path, checkout: Checkout) -> Iterator[Path]:
@@ -54,17 +60,18 @@ def _named_in(file: Path, folder: Path, checkout: Checkout) -> Iterator[Path]:
         yield from _python_modules(text, file.parent, folder)
         return
     for match in _SCRIPT.finditer(text):
-        target = Path(os.path.normpath(file.parent / match[1]))
-        yield from (target.with_name(target.name + ending) for ending in _SCRIPT_ENDINGS)
-        if target.suffix in {".js", ".mjs", ".cjs"}:  # TypeScript's way to name a .ts
-            yield target.with_suffix(target.suffix.replace("js", "ts"))
+        target = os.path.normpath(file.parent / match[1])
+        yield from (Path(f"{target}{ending}") for ending in _SCRIPT_ENDINGS)
+        if target.endswith(("js", "jsx")):  # TypeScript's way to name a .ts
+            stem, _, ending = target.rpartition(".")
+            yield Path(f"{stem}.{ending.replace('js', 'ts')}")
 
 
 def _python_modules(text: str, own: Path, folder: Path) -> Iterator[Path]:
     for match in _PYTHON.finditer(text):
         if match["names"]:
             for name in match["names"].split(","):
-                yield from _module_files(folder, name.split()[0].split("."))
+                yield from _module_files(folder, [part for part in name.split()[0].split(".") if part])
             continue
         package = match["package"]
         dots = len(package) - len(package.lstrip("."))
