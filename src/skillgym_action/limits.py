@@ -323,6 +323,7 @@ MAX_LISTED_SNAPSHOTS = 5  # in one warning
 
 MAX_STORED_LINE_ENTRIES = 5_000  # executions in one line; a larger run has several lines
 MAX_STORED_LINE_BYTES = 16 * 1024**2
+MAX_STORED_FAILURE_CHARACTERS = 200  # of the reason of a failure
 MAX_STORED_SESSIONS = 1_000  # of one execution in a run
 MAX_STORE_BYTES = 24 * 1024**2  # of all lines: the oldest runs are dropped when there are more
 MAX_STORE_FILES = 20_000
@@ -331,6 +332,8 @@ MAX_BASE_LINES = 60  # newest lines of the base that are read: enough for 10 run
 FILES_READ_AT_ONCE = 32  # of the store's branch
 MAX_POOLED_RUNS = 10  # newest runs whose samples of an execution are taken together
 ENOUGH_POOLED_SESSIONS = 20  # after which no older run is added
+MAX_REUSE_DAYS = 90  # that a carried result may be old at most, whatever is configured
+DEFAULT_REUSE_DAYS = 14
 MAX_STORED_CLOCK_LEAD_SECONDS = 24 * 3600.0  # that the clock of another machine may be ahead
 MAX_HISTORY_COMMITS = 50_000  # before the merge base, whose results may be a baseline
 MAX_IMPORTED_MODULES = 1_000  # files of the repository that one suite program imports, directly or not

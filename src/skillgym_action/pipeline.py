@@ -31,27 +31,31 @@ from skillgym_action.stages.baseline import (
     with_first_run,
     with_inputs,
 )
-from skillgym_action.stages.changed_only import only_selected, select_changed
+from skillgym_action.stages.changed_only import carry_untouched, in_this_run, only_selected, select_changed
 from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import HeadCheckout, load
 from skillgym_action.stages.plan import plan
 from skillgym_action.stages.quarantine import quarantined
+from skillgym_action.stages.reuse import carry_unchanged, with_carried, with_whole_digests, without_carried
 from skillgym_action.storage.journal import Journal, JournalHead, digest
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from skillgym_action.baselines.pooling import Wanted
+    from skillgym_action.baselines.reading import BaseHistory
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Runner
-    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.run_report import RunReport, SuitesFrom
     from skillgym_action.model.suite import BenchmarkSuite, Discovery
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.stages.baseline import StoredBaseline
+    from skillgym_action.stages.reuse import Carrying
     from skillgym_action.storage.merge import StoredReports
     from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
 
@@ -200,33 +204,33 @@ def run(
     ``command``: the name of the command, for the run report and the journal.
     """
     began, times = services.clock.now(), _StageTimes(services)
-    base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
-    plan = only_selected(plan_run(services, runners, options))
+    base, stored = read_baseline(services, options), _read_store(services, options)
+    plan = in_this_run(plan_run(services, runners, options), with_store=stored is not None)
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = wanted_of_plan(services, plan, digests)
-    base = stored.of_plan(plan, wanted) if stored else base
+    base = stored.of_plan(plan, wanted) if stored and stored.compares else base
     check_plan(plan, base, options)
     cut_off = _cut_off(services, plan)
     services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
-    of_checkout = suites_of_checkout(services, options) if services.suite_source.is_separate else ()
-    services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
-    suites_from = (
-        suites_from_folder(services, plan.suites, of_checkout, options) if services.suite_source.is_separate else None
-    )
-    _hide_untrusted_configuration(services)
+    suites_from = _hide_from_agents(services, plan, options)
     journal = _journal(services, plan, options, began, command)
     refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
+    wanted = with_whole_digests(services, plan, wanted, options)
+    plan, carrying = _carried(services, plan, wanted, options, (stored.history if stored else None, journal))
     times.ended("suites and plan")
-    plan = install_agents(services, plan, options.install_agents)
+    to_run = install_agents(services, carrying.plan, options.install_agents)
     times.ended("installation of agents")
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import report_run
 
-    executed = execute(services, plan, options.execute, journal, futility_rule(base, options))
+    executed = execute(
+        services, to_run, options.execute, journal, futility_rule(without_carried(base, carrying), options)
+    )
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
     shard = "{}/{}".format(*options.plan.shard) if options.plan.shard[1] > 1 else None
-    report = report_run(services, plan, executed.results, journal, command=command, shard=shard)
+    plan, results = with_carried(plan, executed.results, carrying)
+    report = report_run(services, plan, results, journal, command=command, shard=shard)
     stopped_early = options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
     report = replace(
         report,
@@ -243,6 +247,24 @@ def run(
     return _decided_and_published(services, compared, with_first_run(options, stored), show)
 
 
+def _read_store(services: Services, options: Options) -> StoredBaseline | None:
+    """What the store has of the base; None: the run is neither compared with it nor takes results from it."""
+    carries = options.reuse is not None or (options.changed is not None and services.store is not None)
+    return read_store(services, options.report, options.store, reuse=carries)
+
+
+def _carried(
+    services: Services,
+    plan: Plan,
+    wanted: Mapping[int, Wanted],
+    options: Options,
+    known: tuple[BaseHistory | None, Journal],
+) -> tuple[Plan, Carrying]:
+    """The plan, and what of it is carried over from the store: what no change touches, and what is unchanged."""
+    plan, untouched = carry_untouched(services, plan, wanted, *known)
+    return plan, carry_unchanged(services, plan, wanted, options, known, untouched)
+
+
 def _compared(
     services: Services, report: RunReport, options: Options, baseline: tuple[RunReport | None, StoredBaseline | None]
 ) -> RunReport:
@@ -253,7 +275,10 @@ def _compared(
     from skillgym_action.stages.report import compare_with_baseline
 
     base, stored = baseline
-    compared = compare_with_store(report, stored) if stored else compare_with_baseline(report, base, options.report)
+    if stored is not None and stored.compares:
+        compared = compare_with_store(report, stored)
+    else:
+        compared = compare_with_baseline(report, base, options.report)
     is_whole = options.plan.shard[1] == 1 and options.plan.only is None
     return add_to_store(services, compared, options.store) if is_whole else compared
 
@@ -286,6 +311,16 @@ class _StageTimes:
         now = self._services.clock.seconds()
         self._services.observer.detail(f"{stage} took {duration(round((now - self._began) * 1000))}")
         self._began = now
+
+
+def _hide_from_agents(services: Services, plan: Plan, options: Options) -> SuitesFrom | None:
+    """Hide what agents must not see. Returns how the suites differ from those of the checkout, if they are not its."""
+    of_checkout = suites_of_checkout(services, options) if services.suite_source.is_separate else ()
+    services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
+    _hide_untrusted_configuration(services)
+    if not services.suite_source.is_separate:
+        return None
+    return suites_from_folder(services, plan.suites, of_checkout, options)
 
 
 def _hide_untrusted_configuration(services: Services) -> None:

@@ -32,7 +32,7 @@ from skillgym_action.agents import replay_player
 from skillgym_action.agents.replay import PLAYER
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.repository import Repository
-from skillgym_action.settings.options import DiscoverOptions, LoadOptions
+from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load
 from skillgym_action.storage.snapshot_file import SnapshotFile

@@ -18,7 +18,7 @@ from skillgym_action.model.errors import SkillgymError
 from skillgym_action.model.suite import BenchmarkSuite, FoundSuite
 from skillgym_action.reporters import reporter_named
 from skillgym_action.settings.configuration_file import Config, read_config
-from skillgym_action.settings.options import LoadOptions
+from skillgym_action.settings.suite_options import LoadOptions
 from skillgym_action.stages.load import load
 from skillgym_action.storage.snapshot_file import SnapshotFile
 from skillgym_action.storage.stored_runs import stored_reports

@@ -14,7 +14,7 @@ from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.model.errors import SkillgymError
 from skillgym_action.model.suite import FoundSuite
 from skillgym_action.settings.configuration_file import read_config
-from skillgym_action.settings.options import LoadOptions
+from skillgym_action.settings.suite_options import LoadOptions
 from skillgym_action.stages.load import load
 
 if TYPE_CHECKING:

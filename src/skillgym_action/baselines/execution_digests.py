@@ -25,6 +25,7 @@ PROGRAM_SUFFIXES = frozenset({".ts", ".mts", ".cts"})  # of suites of AgentV, wh
 DIGITS = 16
 _DEEPEST = 20  # of values in each other; deeper ones are alike
 _UNREADABLE = "unreadable"
+OPAQUE = "object "
 
 
 class ExecutionDigests:
@@ -75,32 +76,35 @@ class ExecutionDigests:
             return _UNREADABLE
 
     def _digest(self, *values: object) -> str:
-        text = "\n".join(self._canonical(values, 0)).replace(f"{self._root}/", "")
+        text = "\n".join(canonical(values)).replace(f"{self._root}/", "")
         return sha256(text.encode(errors="surrogateescape")).hexdigest()[:DIGITS]
 
-    def _canonical(self, value: object, depth: int) -> Iterator[str]:
-        """A text for a value, the same in each process and for each place of the repository.
 
-        Places in files are left out: a case stays the same when another one is written above it. Of objects that are
-        no data, such as functions, only the name counts.
-        """
-        if depth > _DEEPEST or isinstance(value, Location):
-            return
-        if isinstance(value, Enum):
-            yield f"{type(value).__name__}.{value.name}"
-        elif value is None or isinstance(value, str | int | float | bytes):
-            yield repr(value)
-        elif isinstance(value, Path):
-            yield f"path {value.as_posix()}"
-        elif (inner := _parts(value)) is not None:
-            yield f"({type(value).__name__}"
-            for part in inner:
-                yield from self._canonical(part, depth + 1)
-            yield ")"
-        elif isinstance(pattern := getattr(value, "pattern", None), str):
-            yield f"pattern {pattern!r} {getattr(value, 'flags', 0)}"
-        else:
-            yield f"object {getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
+def canonical(value: object, depth: int = 0) -> Iterator[str]:
+    """A text for a value, the same in each process.
+
+    Places in files are left out: a case stays the same when another one is written above it. Of objects that are no
+    data, such as functions, only the name counts: their text begins with ``OPAQUE``.
+    """
+    if isinstance(value, Location):
+        return
+    if depth > _DEEPEST:
+        yield f"{OPAQUE}too deep"
+    elif isinstance(value, Enum):
+        yield f"{type(value).__name__}.{value.name}"
+    elif value is None or isinstance(value, str | int | float | bytes):
+        yield repr(value)
+    elif isinstance(value, Path):
+        yield f"path {value.as_posix()}"
+    elif (inner := parts_of(value)) is not None:
+        yield f"({type(value).__name__}"
+        for part in inner:
+            yield from canonical(part, depth + 1)
+        yield ")"
+    elif isinstance(pattern := getattr(value, "pattern", None), str):
+        yield f"pattern {pattern!r} {getattr(value, 'flags', 0)}"
+    else:
+        yield f"{OPAQUE}{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
 
 
 def _is_program(suite: BenchmarkSuite) -> bool:
@@ -108,7 +112,7 @@ def _is_program(suite: BenchmarkSuite) -> bool:
     return suite.format in PROGRAMS or suite.file.suffix in PROGRAM_SUFFIXES
 
 
-def _parts(value: object) -> list[object] | None:
+def parts_of(value: object) -> list[object] | None:
     """What a value is made of, in an order that does not change; None if it is not made of anything."""
     if is_dataclass(value) and not isinstance(value, type):
         found = ((field.name, getattr(value, field.name)) for field in fields(value))

@@ -135,7 +135,7 @@ def _newest_group(history: BaseHistory, wanted: Mapping[ExecutionName, Wanted]) 
     suites = {name.suite for name in wanted}
     group = next((line.run.group for line in history.lines if any(suite.path in suites for suite in line.suites)), None)
     lines = (line for line in history.lines if line.run.group == group)
-    return [StoredExecution(line, entry).name for line in lines for entry in line.entries]
+    return [name for line in lines for name in line.names()]
 
 
 # --- as a report --------------------------------------------------------------------------------------

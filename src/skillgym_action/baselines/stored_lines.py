@@ -15,12 +15,14 @@ from pydantic import Field, ValidationError
 from skillgym_action.baselines import StoreError
 from skillgym_action.comparison.differences import judge_in_words
 from skillgym_action.limits import (
+    MAX_STORED_FAILURE_CHARACTERS,
     MAX_STORED_KEY_PATH_CHARACTERS,
     MAX_STORED_LINE_BYTES,
     MAX_STORED_LINE_ENTRIES,
     MAX_STORED_SESSIONS,
 )
 from skillgym_action.model.verdicts import JUDGED, Status
+from skillgym_action.storage.computed_values import rounded
 from skillgym_action.storage.field_types import (
     COMMIT,
     DIGEST,
@@ -30,6 +32,7 @@ from skillgym_action.storage.field_types import (
     Count,
     Path,
     Several,
+    State,
     Time,
     Usd,
 )
@@ -41,7 +44,7 @@ from skillgym_action.text.escaping import clipped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from skillgym_action.model.result import Result
+    from skillgym_action.model.result import Judgement, Result
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkSuite
 
@@ -84,11 +87,22 @@ class StoredRunner(MappedModel):
     agent: Name
 
 
+class StoredFailure(MappedModel):
+    """Why an execution is not green: its class, its label, where the failure came from, and the beginning of why."""
+
+    id: Name | None = None
+    label: Name | None = None
+    origin: Name | None = None
+    name: Name = ""
+    message: Name = ""
+
+
 class StoredEntry(MappedModel):
     """One execution. ``suite`` and ``runner``: positions in the lists of the line.
 
     ``sessions``: its samples in their order, ``p`` for one that passed and ``f`` for one that failed. ``usd``: the mean
-    cost of a session; ``ms``: the mean duration.
+    cost of a session; ``ms``: the mean duration. For those that carry it over: ``status``, where the samples alone do
+    not say it, ``score`` and ``failure``; ``found``: the session has findings, which have to be looked for anew.
     """
 
     suite: Count
@@ -101,16 +115,34 @@ class StoredEntry(MappedModel):
     sessions: Annotated[str, Field(pattern=SESSIONS)]
     usd: Usd | None = None
     ms: Count
+    status: State | None = None
+    score: float | None = None
+    failure: StoredFailure | None = None
+    found: bool = False
+
+    @property
+    def whole_status(self) -> Status:
+        """The status of the execution."""
+        return self.status or status_of(self.sessions, expected_fail=self.expected_fail)
+
+
+class StoredNames(MappedModel):
+    """Cases of a suite on a runner whose results the run carried over: it had them, but no samples of them."""
+
+    suite: Count
+    runner: Count
+    cases: Several[Name]
 
 
 class StoredLine(MappedModel):
-    """A whole line."""
+    """A whole line. ``carried``: executions that the run did not repeat."""
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
     run: StoredRunHead
     suites: Annotated[Several[StoredSuite], Field(max_length=10_000)]
     runners: Annotated[Several[StoredRunner], Field(max_length=10_000)]
     entries: Annotated[Several[StoredEntry], Field(min_length=1, max_length=MAX_STORED_LINE_ENTRIES)]
+    carried: Annotated[Several[StoredNames], Field(max_length=MAX_STORED_LINE_ENTRIES)] = ()
 
     def contradiction(self) -> str | None:
         """What does not fit together, if anything."""
@@ -122,7 +154,17 @@ class StoredLine(MappedModel):
             if key in seen:
                 return f"entries.{number}: is the same case on the same runner as another entry"
             seen.add(key)
+        for number, names in enumerate(self.carried):
+            if names.suite >= len(self.suites) or names.runner >= len(self.runners):
+                return f"carried.{number}: there is no such suite or runner in the line"
         return None
+
+    def names(self) -> Iterator[ExecutionName]:
+        """All executions of the run, those that it carried over among them."""
+        cases = [(one.suite, one.case, one.runner) for one in self.entries]
+        cases += [(one.suite, case, one.runner) for one in self.carried for case in one.cases]
+        for suite, case, runner in cases:
+            yield ExecutionName(self.suites[suite].path, case, self.runners[runner].id)
 
 
 class ExecutionName(NamedTuple):
@@ -191,7 +233,8 @@ def major(version: str) -> str:
 def lines_of(report: RunReport, *, id_: str, group: str, branch: str | None) -> Iterator[bytes]:
     """The lines of a run, each with a line feed; none if nothing was judged, or its commit is not known.
 
-    ``id_``: unique among all runs, which names of run directories are not.
+    ``id_``: unique among all runs, which names of run directories are not. Of a carried result only the name is stored:
+    its samples are in the store already.
     """
     rows = [(result, row) for result in report.results if (row := _row(result, report.sampled_repetitions))]
     if report.commit is None:
@@ -209,22 +252,32 @@ def lines_of(report: RunReport, *, id_: str, group: str, branch: str | None) -> 
     }
     head = {key: value for key, value in head.items() if value is not None}
     for start in range(0, len(rows), MAX_STORED_LINE_ENTRIES):
-        yield _line(head, rows[start : start + MAX_STORED_LINE_ENTRIES], report.suites)
+        carried = [result for result in report.results if result.carried and result.runner] if start == 0 else []
+        yield _line(head, rows[start : start + MAX_STORED_LINE_ENTRIES], carried, report.suites)
 
 
 def _line(
-    head: Mapping[str, object], rows: list[tuple[Result, dict[str, object]]], suites_of_run: Iterable[BenchmarkSuite]
+    head: Mapping[str, object],
+    rows: list[tuple[Result, dict[str, object]]],
+    carried: list[Result],
+    suites_of_run: Iterable[BenchmarkSuite],
 ) -> bytes:
     whole = {suite.path: suite for suite in suites_of_run}  # those of results lack the digest of the template
-    suites = {result.suite.path: whole.get(result.suite.path, result.suite) for result, _ in rows}
-    runners = {result.runner.id: result.runner for result, _ in rows if result.runner}
+    named = [*(result for result, _ in rows), *carried]
+    suites = {result.suite.path: whole.get(result.suite.path, result.suite) for result in named}
+    runners = {result.runner.id: result.runner for result in named if result.runner}
     suite_at, runner_at = ({name: number for number, name in enumerate(names)} for names in (suites, runners))
     entries = [
         {"suite": suite_at[result.suite.path], "runner": runner_at[result.runner.id], **row}
         for result, row in rows
         if result.runner
     ]
-    content = {
+    names: dict[tuple[int, int], list[str]] = {}
+    for result in carried:
+        if result.runner:
+            at = suite_at[result.suite.path], runner_at[result.runner.id]
+            names.setdefault(at, []).append(result.case_id)
+    content: dict[str, object] = {
         "schema": 1,
         "run": head,
         "suites": [
@@ -236,19 +289,24 @@ def _line(
         "runners": [{"id": runner.id, "agent": runner.agent.type} for runner in runners.values()],
         "entries": entries,
     }
+    if names:
+        content["carried"] = [
+            {"suite": suite, "runner": runner, "cases": cases} for (suite, runner), cases in names.items()
+        ]
     return _encoded(content).encode() + b"\n"
 
 
 def _row(result: Result, repetitions: int | None) -> dict[str, object] | None:
     """The part of an entry that is in the result itself; None if it has no sample, or its inputs are not known."""
     sessions = sessions_of(result, repetitions)[:MAX_STORED_SESSIONS]
-    if result.runner is None or result.inputs is None or not sessions:
+    if result.carried or result.runner is None or result.inputs is None or not sessions:
         return None
     inputs = result.inputs
     row: dict[str, object] = {
         "case": result.case_id,
         "inputs": {"prompt": inputs.prompt, "assertions": inputs.assertions, "workspace": inputs.workspace}
-        | ({"program": inputs.program} if inputs.program else {}),
+        | ({"program": inputs.program} if inputs.program else {})
+        | ({"whole": inputs.whole} if inputs.whole else {}),
         "sessions": sessions,
         "ms": result.duration_ms,
     }
@@ -257,8 +315,35 @@ def _row(result: Result, repetitions: int | None) -> dict[str, object] | None:
         "version": result.version,
         "model": result.model or result.runner.agent.model,
         "usd": result.cost.usd / len(result.attempts) if result.cost.usd is not None else None,
+        "status": result.status
+        if result.status is not status_of(sessions, expected_fail=result.expected_fail)
+        else None,
+        "score": rounded(result.score) if result.score is not None else None,
+        "failure": _failure(result.judgement),
+        "found": bool(result.findings) or None,
     }
     return row | {key: value for key, value in more.items() if value is not None}
+
+
+def _failure(judgement: Judgement) -> dict[str, str] | None:
+    """Why an execution is not green, as an entry has it; None if nothing is known."""
+    if judgement.failure is None:
+        return None
+    found = {
+        "id": judgement.failure_class.id if judgement.failure_class else None,
+        "label": judgement.failure_class.label if judgement.failure_class else None,
+        "origin": judgement.origin,
+        "name": judgement.failure.name,
+        "message": clipped(judgement.failure.message, MAX_STORED_FAILURE_CHARACTERS),
+    }
+    return {key: clipped(value, MAX_STORED_FAILURE_CHARACTERS) for key, value in found.items() if value}
+
+
+def status_of(sessions: str, *, expected_fail: bool) -> Status:
+    """The status of an execution whose samples are decided by one that failed."""
+    if FAILED in sessions:
+        return Status.EXPECTED_FAILED if expected_fail else Status.FAILED
+    return Status.UNEXPECTED_PASSED if expected_fail else Status.PASSED
 
 
 def sessions_of(result: Result, repetitions: int | None) -> str:

@@ -34,14 +34,16 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
     first_only = base.stopped_early or head.stopped_early
     before, after = (1 if first_only else report.sampled_repetitions for report in (base, head))
     earlier = {_key(result): result for result in base.results}
-    later = {_key(result): result for result in head.results}
+    carried = frozenset(_key(result) for result in head.results if result.carried)
+    later = {_key(result): result for result in head.results if not result.carried}
     sorted_pairs = _Pairs(before=before, after=after, planned=_planned(head, after))
     apart = frozenset(_key(result) for report in (base, head) for result in report.quarantined)
     for key, result in earlier.items():
-        sorted_pairs.take(result, later.get(key), in_quarantine=key in apart)
+        if key not in carried:
+            sorted_pairs.take(result, later.get(key), in_quarantine=key in apart)
     judged = sorted_pairs.judged
     sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in judged]
-    verdict, reason = _verdict(head, sorted_pairs)
+    verdict, reason = _verdict(head, sorted_pairs, len(carried))
     exchanged = [pair.exchanged for pair in sampled]
     failing = named(sampled) if verdict == "regression" else frozenset[int]()
     is_complete = head.stopped_for_futility is None
@@ -68,6 +70,7 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
         stopped_for_futility=not is_complete,
         runners=len({pair.after.runner.id for pair in judged if pair.after.runner}),
         differences=tuple(differences(base, head)),
+        carried=len(carried),
     )
 
 
@@ -80,8 +83,25 @@ def judged_pairs(base: RunReport, results: Iterable[Result], repetitions: int | 
     return tuple(found.judged)
 
 
-def _verdict(head: RunReport, pairs: _Pairs) -> tuple[RegressionVerdict, str]:
-    """The verdict and its reason. A run that was stopped for futility says so where nothing is shown."""
+def _verdict(head: RunReport, pairs: _Pairs, carried: int) -> tuple[RegressionVerdict, str]:
+    """The verdict and its reason, with the number of the results that were carried, which are in no test.
+
+    Where all were, nothing has changed that could be worse, unless the run lacks executions of the baseline.
+    """
+    if carried and not pairs.coverage.base_pairs:
+        return "no-regression-shown", not_compared(carried)
+    verdict, reason = _verdict_on_run(head, pairs)
+    note = not_compared(carried) if carried and verdict != "regression" else ""
+    return verdict, "; ".join(filter(None, (reason, note)))
+
+
+def not_compared(carried: int) -> str:
+    """``990 carried, not compared, since nothing of theirs changed``."""
+    return f"{carried:,} carried, not compared, since nothing of {'its' if carried == 1 else 'theirs'} changed"
+
+
+def _verdict_on_run(head: RunReport, pairs: _Pairs) -> tuple[RegressionVerdict, str]:
+    """The verdict on what was run. A run that was stopped for futility says so where nothing is shown."""
     sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in pairs.judged]
     if head.stopped_for_futility is None:
         return verdict_on(sampled, pairs.coverage)

@@ -88,7 +88,8 @@ class Comparison:
     ``repetitions``: if not None, only the first so many of each execution were compared, since later ones took place
     or not depending on their results. ``runners``: the number of runners compared. ``differences``: what else could
     explain a change. ``stopped_for_futility``: whether this run was, so that only a part of its sessions is compared,
-    it is never a regression, and nothing is named.
+    it is never a regression, and nothing is named. ``carried``: the number of results that are those of an earlier run,
+    which are not compared: they are no new samples.
     """
 
     base_id: str
@@ -108,6 +109,7 @@ class Comparison:
     stopped_for_futility: bool = False
     runners: int = 1
     differences: tuple[Difference, ...] = ()
+    carried: int = 0
 
     @property
     def has_news(self) -> bool:

@@ -11,6 +11,7 @@ from skillgym_action.model.session_report import Cost, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from skillgym_action.model.carried import Carried
     from skillgym_action.model.case_inputs import CaseInputs
     from skillgym_action.model.errors import Location
     from skillgym_action.model.execution import Runner
@@ -159,7 +160,8 @@ class Result:
     sessions. ``runner`` is None for an invalid case or suite. ``session_id``: the agent's id of the last session.
     ``arm``: the name of its arm, if its suite has arms. ``title``: of the case, for people, beside its id.
     ``trigger``: of a trigger query; None for other cases. ``quarantine``: why it decides nothing.
-    ``inputs``: digests of what it was given, if they are known.
+    ``inputs``: digests of what it was given, if they are known. ``carried``: the run that it is from, if it was not run
+    now; such a result has no ``attempts``, and its cost is that of this run: none.
     """
 
     index: int
@@ -186,6 +188,7 @@ class Result:
     quarantine: Quarantine | None = None
     title: str | None = None
     inputs: CaseInputs | None = None
+    carried: Carried | None = None
 
     @property
     def status(self) -> Status:

@@ -48,7 +48,13 @@ NO_SAMPLES = Samples(passed=0, judged=0)
 
 
 def samples_of(result: Result, repetitions: int | None = None) -> Samples:
-    """The samples of an execution; of its first ``repetitions`` only, unless that is None."""
+    """The samples of an execution; of its first ``repetitions`` only, unless that is None.
+
+    Those of a carried result are the ones that it was judged by then.
+    """
+    if result.carried:
+        carried = result.carried.samples[:repetitions]
+        return Samples(passed=sum(carried), judged=len(carried))
     first: dict[int, Status] = {}
     for attempt in _judged(result.attempts):
         if repetitions is None or attempt.repetition <= repetitions:

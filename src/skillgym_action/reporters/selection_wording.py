@@ -53,7 +53,8 @@ def selection_sentences(report: RunReport) -> Iterator[str]:
     """``12 of 40 executions were selected: bench/core.json changed; 28 are not in this run``; the caller escapes it."""
     if (found := report.selection) is None:
         return
-    rest = f"; {found.left_out:,} {'is' if found.left_out == 1 else 'are'} not in this run" if found.left_out else ""
+    rest = f"; {found.unstored:,} more ran, since the store has no result of them" if found.unstored else ""
+    rest += f"; {found.left_out:,} {'is' if found.left_out == 1 else 'are'} not in this run" if found.left_out else ""
     was = "was" if found.selected == 1 else "were"
     yield f"{found.selected:,} of {counted(found.total, 'execution')} {was} selected: {found.reason}{rest}"
 

@@ -27,7 +27,7 @@ from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
 from skillgym_action.settings.foreign_options import reporter_of_skillgym
-from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Schedule, Stop, StoreName
+from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Reuse, Schedule, Stop, StoreName
 
 
 class _Model(BaseModel):
@@ -246,5 +246,6 @@ class ConfigFile(_Model):
     plugins: PluginsSection = PluginsSection()
     arms: ArmsByName | None = None
     store: StoreName | None = None
+    reuse: Reuse | None = None
     inputs: tuple[InputSection, ...] = ()
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from skillgym_action.documents.option_values import Words, all_known
+from skillgym_action.limits import DEFAULT_REUSE_DAYS, MAX_REUSE_DAYS
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.reporters.wording import listed
@@ -29,6 +31,9 @@ FAIL_ON = (
     "addresses-judge",
     "warnings",
 )
+REUSE = ("unchanged", "never")
+_AGE = re.compile(r"([1-9][0-9]{0,3})([dh])")
+_PER_DAY = {"d": 1, "h": 24}
 PRINTED = "-"  # the path of a report on standard output
 
 
@@ -66,8 +71,32 @@ def _store(value: str) -> str:
     return value
 
 
+def _reuse(value: object) -> object:
+    """``never``, ``unchanged``, or ``unchanged,max-age=14d``."""
+    word, separator, age = str(value).strip().lower().partition(",max-age=")
+    if word not in REUSE:
+        raise ValueError(f"unknown word {value!r}; {did_you_mean(word, REUSE)}, or unchanged,max-age=14d")
+    if not separator:
+        return word
+    match = _AGE.fullmatch(age)
+    days = int(match[1]) / _PER_DAY[match[2]] if match else 0
+    if word == "never" or not 0 < days <= MAX_REUSE_DAYS:
+        raise ValueError(f"{value!r}: max-age is of unchanged, such as 12h or 14d, at most {MAX_REUSE_DAYS}d")
+    return f"{word},max-age={match[1]}{match[2]}" if match else word
+
+
+def reuse_days(value: str) -> float | None:
+    """How many days old a reused result may be; None: nothing is reused. ``value``: as validated."""
+    word, _, age = value.partition(",max-age=")
+    if word == "never":
+        return None
+    return int(age[:-1]) / _PER_DAY[age[-1]] if age else DEFAULT_REUSE_DAYS
+
+
 FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
 ReportPaths = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_reports)]
 """Reports as (kind, path); ``PRINTED`` is the path of the only one that goes to standard output."""
 StoreName = Annotated[str, AfterValidator(_store)]
 """``branch``, or ``path=`` and a folder or file."""
+Reuse = Annotated[str, BeforeValidator(_reuse), WithJsonSchema({"type": "string"})]
+"""``never``, or ``unchanged`` with an age in days or hours: ``unchanged,max-age=14d``."""

@@ -35,12 +35,21 @@ from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
 from skillgym_action.model.quarantine import QuarantineFile
 from skillgym_action.model.resource_limits import ResourceLimits
-from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
-from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop, StoreName
+from skillgym_action.settings.option_types import (
+    FAIL_ON,
+    FailOn,
+    Keep,
+    OnLimit,
+    ReportPaths,
+    Reuse,
+    Schedule,
+    Stop,
+    StoreName,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,6 +65,8 @@ if TYPE_CHECKING:
     from skillgym_action.settings.baseline_options import ReportOptions, StoreOptions
     from skillgym_action.settings.changed_options import ChangedOptions
     from skillgym_action.settings.gate_options import GateOptions
+    from skillgym_action.settings.reuse_options import ReuseOptions
+    from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
     from skillgym_action.settings.written_reports import PublishOptions
     from skillgym_action.user_templates.template_folder import TemplateSources
 
@@ -292,6 +303,12 @@ class Settings(ForeignSettings):
         bool, Option(DECIDE, None, "Outside of GitHub: add the results of this run to the store.")
     ] = False
 
+    reuse: Annotated[
+        Reuse | None,
+        Option(RUN, "unchanged|never", "Carry unchanged results over from the store; unchanged,max-age=14d."),
+        Input("reuse"),
+    ] = None
+
     # --- what is written and shown
     output: Annotated[
         str | None,
@@ -369,39 +386,6 @@ def validated_settings(fields: Mapping[str, Any], named: Callable[[str], str]) -
 
 
 # --- one slice per stage ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DiscoverOptions:
-    """``paths`` are relative to the working directory; ``!PATH`` excludes. ``without``: a folder not to search.
-
-    ``where``: the folder that is searched, for messages, with a leading space.
-    """
-
-    paths: tuple[str, ...] = ()
-    formats: tuple[str, ...] = ()
-    without: Path | None = None
-    where: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoadOptions:
-    """``workspace``: for suites without one of their own; ``cwd``: for those whose workspace is just ``none``.
-
-    ``cwd_option``: the directory as ``--cwd`` names it; then suites with another workspace are refused.
-    ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does. ``skills``: how
-    skills under test are found, and what their suites work in. ``threshold``: of cases with a mean score.
-    ``allow_tools``: the tools that cases of plugins may use; None: all.
-    """
-
-    workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
-    cwd: Path | None = None
-    cwd_option: str | None = None
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    agentv_compat: bool = False
-    skills: SkillSettings = field(default_factory=SkillSettings)
-    threshold: float | None = None
-    allow_tools: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -490,6 +474,7 @@ class Options:
     publish: PublishOptions
     publisher: PublisherOptions
     store: StoreOptions | None = None
+    reuse: ReuseOptions | None = None
     changed: ChangedOptions | None = None
     templates: TemplateSources | None = None
     judge: JudgeConfig | None = None

@@ -28,16 +28,16 @@ from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import (
     DEFAULT_TIMEOUT,
-    DiscoverOptions,
     ExecuteOptions,
     InstallAgentsOptions,
-    LoadOptions,
     Options,
     PlanOptions,
     Settings,
 )
 from skillgym_action.settings.quarantine_file import read_quarantine
+from skillgym_action.settings.reuse_options import reuse_options
 from skillgym_action.settings.runners import configured_runners
+from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
 from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.storage.changed_suites import SuiteComparison
 from skillgym_action.storage.journal_file import JOURNAL
@@ -111,6 +111,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         publish=_publish_options(settings, config, context),
         publisher=_publisher_options(settings, config),
         store=store_options(settings, config, context),
+        reuse=reuse_options(settings, config),
         changed=changed_options(settings, config, context),
         templates=_templates(settings, config, context),
         judge=_judge(config, context.environment),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from skillgym_action.baselines import Store
     from skillgym_action.model.execution import Plan
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
@@ -84,12 +85,14 @@ class StoredBaseline:
     """What the store has of the base; or ``problem``: why it cannot be used. ``title``: what the store is called.
 
     ``writes``: whether this run will add to the store, so that one without entries is only at its beginning.
+    ``compares``: whether the run is compared with it; if not, results are only carried over from it.
     """
 
     title: str
     history: BaseHistory | None = None
     problem: str = ""
     writes: bool = False
+    compares: bool = True
 
     def of(self, wanted: list[Wanted], *, shard: bool = False) -> RunReport | None:
         """The baseline for executions; None if the store has none."""
@@ -102,12 +105,15 @@ class StoredBaseline:
         return provisional(base, wanted) if base else None
 
 
-def read_store(services: Services, options: ReportOptions, store: StoreOptions | None) -> StoredBaseline | None:
-    """What the store has of the base, read before any session starts; None: nothing is to be compared with it.
+def read_store(
+    services: Services, options: ReportOptions, store: StoreOptions | None, *, reuse: bool = False
+) -> StoredBaseline | None:
+    """What the store has of the base, read before any session starts; None: nothing needs it.
 
-    Raises UsageError if the baseline is to come from a store, but there is none.
+    ``reuse``: results may be carried over from it. Raises UsageError if the baseline is to come from a store, but there
+    is none.
     """
-    if not options.auto:
+    if not (options.auto or reuse):
         return None
     if services.store is None or store is None:
         raise UsageError("baseline auto without a store: there is nothing to compare with", remedy="name a --store")
@@ -124,11 +130,12 @@ def read_store(services: Services, options: ReportOptions, store: StoreOptions |
         )
         found = read_history(services.store, point)
     except StoreError as error:
-        services.observer.progress(terminal_line(f"note: {UNUSABLE}: {error}"))
-        return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error}", writes=writes)
+        if options.auto:
+            services.observer.progress(terminal_line(f"note: {UNUSABLE}: {error}"))
+        return StoredBaseline(title=title, problem=str(error), writes=writes, compares=options.auto)
     except InterruptedError as error:  # the run goes on to its reports
-        return StoredBaseline(title=title, problem=f"{UNUSABLE}: {error.strerror}", writes=writes)
-    return StoredBaseline(title=title, history=found, writes=writes)
+        return StoredBaseline(title=title, problem=str(error.strerror), writes=writes, compares=options.auto)
+    return StoredBaseline(title=title, history=found, writes=writes, compares=options.auto)
 
 
 def _refuse_committed(services: Services, store: StoreOptions) -> None:
@@ -189,7 +196,7 @@ def with_inputs(results: tuple[Result, ...], wanted: Mapping[int, Wanted]) -> tu
 def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     """The report with the comparison; a store that cannot be used is an inconclusive one, an empty one a warning."""
     if stored.problem:
-        return replace(report, comparison=_inconclusive(stored.problem))
+        return replace(report, comparison=_inconclusive(f"{UNUSABLE}: {stored.problem}"))
     base = stored.of(wanted_of(report), shard=report.shard is not None)
     if base is not None:
         return replace(report, comparison=compare(base, report))
@@ -223,27 +230,34 @@ def add_to_store(services: Services, report: RunReport, store: StoreOptions | No
         return report
     id_ = f"{report.started_at}-{token_hex(6)}"
     lines = list(lines_of(report, id_=id_, group=run_group(services.event) or id_, branch=base_branch(services.event)))
+    if not lines and any(result.carried for result in report.results):
+        return report  # they are in the store already
     if not lines:
         reason = "nothing was judged" if report.commit else "there is no commit: is this a git checkout?"
         problem = Problem(message=f"the results were not added to {title}: {reason}")
         return replace(report, warnings=(*report.warnings, problem))
+    return _added(services, services.store, report, id_, lines)
+
+
+def _added(services: Services, store: Store, report: RunReport, id_: str, lines: list[bytes]) -> RunReport:
+    """The report after its lines were added to the store; what prevents it is a warning."""
     try:
         for line in lines:  # one that cannot be read would make every later comparison inconclusive
             parsed_line(line, "this run")
-        services.store.add(b"".join(lines), id_, services.clock.now())
+        store.add(b"".join(lines), id_, services.clock.now())
     except InterruptedError as error:
-        problem = Problem(message=f"the results were not added to {title}: {error.strerror}")
+        problem = Problem(message=f"the results were not added to {store.title}: {error.strerror}")
         return replace(report, cancelled=True, warnings=(*report.warnings, problem))
     except StoreError as error:
         remedy = "see docs/how-to/compare-with-a-baseline.md of skillgym-action"
         problem = Problem(message=f"the results were not added to the store: {error}", remedy=remedy)
         return replace(report, warnings=(*report.warnings, problem))
-    services.observer.progress(terminal_line(f"results added to {title}"))
+    services.observer.progress(terminal_line(f"results added to {store.title}"))
     return report
 
 
 def with_first_run(options: Options, stored: StoredBaseline | None) -> Options:
     """The options, in which a run may be the first: one that begins the store has nothing to be compared with."""
-    if stored is None or not stored.writes:
+    if stored is None or not (stored.writes and stored.compares):
         return options
     return replace(options, gate=replace(options.gate, baseline_optional=True))

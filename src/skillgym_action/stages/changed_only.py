@@ -10,11 +10,13 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.baselines.carrying import carried_results
 from skillgym_action.filesystem.globs import matches, matches_path_or_folder
 from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.errors import UsageError
-from skillgym_action.model.selection import CaseSelection, ChangedFile
+from skillgym_action.model.selection import CaseSelection, SelectingFile
 from skillgym_action.reporters.selection_wording import left_out, selection_lines, selection_summary
+from skillgym_action.reporters.wording import counted
 from skillgym_action.repository.changed_files import changed_files
 from skillgym_action.repository.committed_tree import merge_base
 from skillgym_action.settings.changed_options import CONFIGURATION_NAMES
@@ -23,13 +25,17 @@ from skillgym_action.workspaces.case_paths import CasePaths, parents
 from skillgym_action.workspaces.command_files import files_of_agent, files_of_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from skillgym_action.baselines.pooling import Wanted
+    from skillgym_action.baselines.reading import BaseHistory
     from skillgym_action.model.execution import Execution, Plan
+    from skillgym_action.model.result import Result
     from skillgym_action.model.selection import SelectedFor
     from skillgym_action.services import Services
     from skillgym_action.settings.changed_options import ChangedOptions
+    from skillgym_action.storage.journal import Journal
     from skillgym_action.workspaces.case_paths import CaseKey
 
 FETCH_BASE = "give actions/checkout fetch-depth: 0, or fetch the base branch"
@@ -50,6 +56,13 @@ def select_changed(services: Services, plan: Plan, options: ChangedOptions | Non
     return replace(plan, selection=selection)
 
 
+def in_this_run(plan: Plan, *, with_store: bool) -> Plan:
+    """The plan of a run. Executions that are not selected are in it if the store may have results of them."""
+    if plan.selection is None or not with_store:
+        return only_selected(plan)
+    return only_selected(plan, frozenset(one.index for one in plan.executions if _may_be_carried(one)))
+
+
 def only_selected(plan: Plan, also: frozenset[int] = frozenset()) -> Plan:
     """The plan without executions that are not selected, but with those of ``also``; with a reason if none is left."""
     selection = plan.selection
@@ -61,6 +74,41 @@ def only_selected(plan: Plan, also: frozenset[int] = frozenset()) -> Plan:
         return replace(plan, executions=executions)
     since = f" since {selection.base[:COMMIT_CHARACTERS]}" if selection.base else ""
     return replace(plan, suites=(), executions=(), unchanged=f"{UNTOUCHED}{since}: {left_out(selection)}")
+
+
+def carry_untouched(
+    services: Services, plan: Plan, wanted: Mapping[int, Wanted], history: BaseHistory | None, journal: Journal
+) -> tuple[Plan, dict[int, Result]]:
+    """The newest stored results of the executions that are not selected, by index; and the plan.
+
+    What the store lacks runs, and its selection says so. So does an execution that has sessions in the journal.
+    """
+    selection = plan.selection
+    if selection is None:
+        return plan, {}
+    begun = {index for index, sessions in journal.sessions.items() if sessions}
+    rest = frozenset(one.index for one in plan.executions) - selection.selected
+    found = carried_results(plan.executions, wanted, history, rest - begun) if history and rest else {}
+    found = _with_whole_workspaces(plan, found)
+    unstored = rest.difference(found)
+    if rest:
+        runs = f"; {counted(len(unstored), 'execution')} without a stored result to run" if unstored else ""
+        line = f"changed-only: {counted(len(found), 'result')} carried from earlier runs{runs}"
+        services.observer.progress(terminal_line(line))
+    return replace(plan, selection=replace(selection, unstored=frozenset(unstored))), found
+
+
+def _may_be_carried(execution: Execution) -> bool:
+    """Whether the store may have a result of an execution: it has none of arms and of what is in quarantine."""
+    return execution.arm is None and execution.quarantine is None
+
+
+def _with_whole_workspaces(plan: Plan, found: dict[int, Result]) -> dict[int, Result]:
+    """Without those that share a workspace with an execution that runs: it would not find what they leave there."""
+    shared = [one for one in plan.executions if (one.case.workspace or one.suite.workspace).mode == "shared"]
+    running = {(one.suite.path, one.runner.id) for one in shared if one.index not in found}
+    torn = {one.index for one in shared if (one.suite.path, one.runner.id) in running}
+    return {index: result for index, result in found.items() if index not in torn}
 
 
 def _selection(services: Services, plan: Plan, options: ChangedOptions) -> CaseSelection:
@@ -123,7 +171,7 @@ class _Selector:
         for path in changed:
             reason, touched = self._touched(path)
             selected |= touched
-            files.append(ChangedFile(path=path, reason=reason, executions=touched))
+            files.append(SelectingFile(path=path, reason=reason, executions=touched))
         return CaseSelection(selected=selected, total=len(self._every), base=base, files=tuple(files))
 
     def _touched(self, path: str) -> tuple[SelectedFor, frozenset[int]]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from skillgym_action.repository.repository import Repository
-    from skillgym_action.settings.options import DiscoverOptions
+    from skillgym_action.settings.suite_options import DiscoverOptions
 
 EXTENSIONS = {
     ".json": ("x-bench", "skill-evals"),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.suite import BenchmarkCase, FoundSuite
     from skillgym_action.repository.checkout import Checkout
-    from skillgym_action.settings.options import LoadOptions
+    from skillgym_action.settings.suite_options import LoadOptions
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
 
 GRANT_TOOLS = "add the tools to plugins.allowTools of the configuration, or remove them from the case"

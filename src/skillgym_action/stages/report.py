@@ -78,6 +78,7 @@ def _selection(plan: Plan) -> SelectionSummary | None:
         reason=selection_reason(found),
         base=found.base,
         left_out=found.total - len(plan.executions),
+        unstored=len(found.unstored),
     )
 
 

@@ -94,6 +94,7 @@ def _selection(found: list[SelectionSummary]) -> SelectionSummary | None:
         selected=sum(one.selected for one in found),
         total=sum(one.total for one in found),
         left_out=sum(one.left_out for one in found),
+        unstored=sum(one.unstored for one in found),
         reason="; ".join(dict.fromkeys(one.reason for one in found)),
         base=_agreed(one.base for one in found),
     )

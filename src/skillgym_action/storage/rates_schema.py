@@ -56,6 +56,7 @@ class RegressionEntry(MappedModel):
     Rates are means over ``pairs``, each a case on a runner; ``p`` is that of all pairs together. ``dropAtMost``: the
     upper bound of the drop, with 95 % confidence. ``coverage``: the judged share of the sessions of the baseline's
     executions. ``newlyFailing`` and ``fixed`` are those that the tests name, ``changed`` those that may be chance.
+    ``carried``: results of earlier runs, which are not compared.
     """
 
     base_id: Id
@@ -75,6 +76,7 @@ class RegressionEntry(MappedModel):
     redefined: Count
     added: Count
     removed: Count
+    carried: Count = 0
     differences: Several[Text] = ()
 
 
@@ -125,6 +127,7 @@ class _Regression(NamedTuple):
     redefined: int
     added: int
     removed: int
+    carried: int
     differences: tuple[str, ...]
 
 
@@ -143,6 +146,7 @@ def regression_of(found: Comparison) -> _Regression:
         p=rate.p if rate else None,
         drop_at_most=rate.drop_at_most if rate else None,
         coverage=found.coverage.share,
+        carried=found.carried,
         differences=tuple(map(difference, found.differences)),
         **{kind: len(getattr(found, kind)) for kind in counted},
     )

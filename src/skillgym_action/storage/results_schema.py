@@ -12,6 +12,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
+from skillgym_action.limits import MAX_STORED_SESSIONS
+from skillgym_action.model.carried import Carried
 from skillgym_action.model.case_inputs import CaseInputs
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
@@ -19,7 +21,6 @@ from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import LimitSettings, RunReport, StoppedForFutility, SuitesFrom, Verdict
 from skillgym_action.model.samples import is_flaky
-from skillgym_action.model.selection import SelectionSummary
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
@@ -39,6 +40,7 @@ from skillgym_action.storage.field_types import (
     NAME,
     SHARD,
     SHORT_DIGEST,
+    WEB_ADDRESS,
     ArtifactDir,
     Count,
     Id,
@@ -62,6 +64,7 @@ from skillgym_action.storage.rates_schema import (
     regression_of,
     several_samples,
 )
+from skillgym_action.storage.selection_schema import SelectionEntry
 from skillgym_action.storage.trigger_schema import TriggerEntry, TriggerRatesEntry, trigger_rates_of
 from skillgym_action.storage.uplift_schema import UpliftEntry
 
@@ -158,18 +161,6 @@ class ArmSpendingEntry(MappedModel):
     cost_complete: bool
     tokens: TokensEntry
     duration_ms: Count
-
-
-class SelectionEntry(MappedModel):
-    """What ``--changed-only`` selected; ``leftOut``: executions that are not in the run."""
-
-    noun: ClassVar = SelectionSummary
-
-    selected: Count
-    total: Count
-    reason: Text
-    base: Annotated[str, Field(pattern=COMMIT)] | None = None
-    left_out: Count = 0
 
 
 class RunEntry(MappedModel):
@@ -355,7 +346,10 @@ class FindingEntry(MappedModel):
 
 
 class InputsEntry(MappedModel):
-    """Digests of what an execution was given: of its prompt, assertions, workspace, and of a suite program."""
+    """Digests of what an execution was given: of its prompt, assertions, workspace, and of a suite program.
+
+    ``whole``: of everything that its sessions and their judgement depend on; it decides about reuse.
+    """
 
     noun: ClassVar = CaseInputs
 
@@ -363,6 +357,22 @@ class InputsEntry(MappedModel):
     assertions: Annotated[str, Field(pattern=SHORT_DIGEST)]
     workspace: Annotated[str, Field(pattern=SHORT_DIGEST)]
     program: Annotated[str, Field(pattern=SHORT_DIGEST)] | None = None
+    whole: Annotated[str, Field(pattern=SHORT_DIGEST)] | None = None
+
+
+class CarriedEntry(MappedModel):
+    """The run that a result was taken from; ``samples``: whether each of its judged repetitions passed.
+
+    ``costUsd``: what its sessions cost then.
+    """
+
+    noun: ClassVar = Carried
+
+    commit: Annotated[str, Field(pattern=COMMIT)]
+    at: Time
+    samples: Annotated[Several[bool], Field(min_length=1, max_length=MAX_STORED_SESSIONS)]
+    link: Annotated[str, Field(max_length=2_048, pattern=WEB_ADDRESS)] | None = None
+    cost_usd: Usd | None = None
 
 
 class ResultEntry(MappedModel):
@@ -370,7 +380,7 @@ class ResultEntry(MappedModel):
 
     ``index`` is its place in the plan, of which a shard has only some. ``samples`` is there if several count;
     ``flaky``: at least 5 of them with mixed results, or a pass only after a retry. ``arm``: the name of its arm.
-    ``title``: what people call the case.
+    ``title``: what people call the case. ``carried``: it was not run, but taken from an earlier run.
     """
 
     noun: ClassVar = Result
@@ -408,6 +418,7 @@ class ResultEntry(MappedModel):
     trigger: TriggerEntry | None = None
     quarantine: QuarantineItem | None = None
     inputs: InputsEntry | None = None
+    carried: CarriedEntry | None = None
     artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
     prompt: Text | None = None
     final_output: Annotated[Text | None, FieldSource(convert=end_of_output)] = None

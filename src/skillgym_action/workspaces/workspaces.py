@@ -82,6 +82,11 @@ class Workspaces:
         """Leave paths of the repository out of its copies: an agent must not read the checks that judge it."""
         self._hidden += paths
 
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The paths that are hidden so far."""
+        return tuple(self._hidden)
+
     def input_digests(self) -> InputDigests:
         """Digests of what sessions start from, without what is hidden so far."""
         return InputDigests(self.repository, self._hidden)

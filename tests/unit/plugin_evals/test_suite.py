@@ -11,7 +11,7 @@ from scratch import world_in
 from skillgym_action.limits import MAX_SUITE_FILE_BYTES
 from skillgym_action.model.session import CaseAgentSettings
 from skillgym_action.model.suite import Bootstrap, InputFile, SkillUnderTest
-from skillgym_action.settings.options import DiscoverOptions
+from skillgym_action.settings.suite_options import DiscoverOptions
 from skillgym_action.stages.discover import discover
 
 REGEX = "---\ntype: regex\n---\nhello\n"

@@ -12,7 +12,7 @@ from scratch import committed, git_in, suite, written
 from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
 from skillgym_action.model.errors import UsageError
 from skillgym_action.repository.repository import Repository
-from skillgym_action.settings.options import DiscoverOptions
+from skillgym_action.settings.suite_options import DiscoverOptions
 from skillgym_action.stages.discover import discover, near_miss_warnings
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from scratch import case, repository, suite, world_in, written
 from skillgym_action.limits import MAX_SUITE_FILE_BYTES
-from skillgym_action.settings.options import DiscoverOptions, LoadOptions
+from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load
 

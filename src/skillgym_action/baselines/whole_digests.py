@@ -1,0 +1,283 @@
+"""The digest of everything that the sessions of an execution and their judgement depend on.
+
+Two executions with equal digests are the same experiment: the result of one can be carried over to the other. What is
+not known before the sessions, or may differ without being seen, has no digest, so that such an execution always runs.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillgym_action import __version__
+from skillgym_action.baselines.execution_digests import DIGITS, OPAQUE, canonical, parts_of
+from skillgym_action.repository.suite_digests import kind_and_digest
+from skillgym_action.text.redaction import is_secret_name
+from skillgym_action.workspaces.skill_installation import SkillDigests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from skillgym_action.model.case_inputs import CaseInputs
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.hooks import Hooks
+    from skillgym_action.model.judge_question import JudgeConfig
+    from skillgym_action.model.resource_limits import ResourceLimits
+    from skillgym_action.model.session import AgentConfig
+    from skillgym_action.model.suite import BenchmarkSuite, WorkspaceSpec
+    from skillgym_action.repository.repository import Repository
+
+_DATA = "skillgym_action.model."
+_READERS = frozenset(
+    f"skillgym_action.{name}"
+    for name in (
+        "assertions.files",
+        "assertions.graders",
+        "skill_evals.deterministic",
+        "skill_evals.judging",
+        "skill_evals.triggers",
+        "plugin_evals.grading",
+        "plugin_evals.judging",
+        "agentv.text_graders",
+        "agentv.metric_graders",
+        "agentv.tool_graders",
+        "agentv.trajectory_graders",
+        "agentv.field_graders",
+    )
+)
+"""Modules whose assertions only read the session report and the workspace, or ask the judge. All others may start
+programs, which may read any file of the checkout."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WholeInputs:
+    """What the digest of an execution is made of besides the execution.
+
+    ``spec``: the workspace of its sessions. ``agent``: what identifies the program of its agent, such as the version of
+    its CLI. ``inputs``: the other digests. ``settings``: of the run: limits, repetitions, the judge and so on.
+    """
+
+    spec: WorkspaceSpec
+    agent: str
+    inputs: CaseInputs
+    settings: tuple[object, ...]
+
+
+@dataclass(slots=True)
+class WholeDigests:
+    """Makes the digests of the executions of a plan. Each file is read once.
+
+    ``checkout``: the repository that agents work on; ``source``: the one that suites are read from. ``hidden``: paths
+    of the checkout that are no part of it for sessions. ``suites``: of the plan.
+    """
+
+    checkout: Repository
+    source: Repository
+    hidden: tuple[str, ...]
+    suites: tuple[BenchmarkSuite, ...]
+    _files: dict[Path, str] = field(default_factory=dict)
+    _folders: dict[Path, str] = field(default_factory=dict)
+    _checkouts: dict[tuple[str, ...], str] = field(default_factory=dict)
+    _listed: list[str] | None = None
+    _templates: tuple[str, ...] | None = None
+
+    def of(self, execution: Execution, whole: WholeInputs) -> str | None:
+        """The digest; None if not everything is known that matters, or a file cannot be read."""
+        spec = whole.spec
+        if execution.arm or spec.mode != "isolated" or spec.source == "directory" or _fetches(execution, spec):
+            return None
+        try:
+            made_of = list(self._parts(execution, whole))
+        except OSError:
+            return None
+        return sha256("\n".join(made_of).encode(errors="surrogateescape")).hexdigest()[:DIGITS]
+
+    def of_path(self, path: Path) -> str | None:
+        """The digest of a file, or of everything in a folder; None if it cannot be read."""
+        try:
+            return self._content(path)
+        except OSError:
+            return None
+
+    def _parts(self, execution: Execution, whole: WholeInputs) -> Iterator[str]:
+        case, suite, runner, spec = execution.case, execution.suite, execution.runner, whole.spec
+        agent = replace(runner.agent, env={}, budget=None, timeout=None)
+        described = (
+            (__version__, suite.format, suite.path, runner.id, execution.model, execution.timeout, execution.budget),
+            (_rounded(execution.limits), suite.budget, suite.stops_on_error, spec, runner.hooks),
+            (agent, environment(runner.agent), whole.agent, whole.inputs, whole.settings, case),
+        )
+        text = [
+            one.replace(f"{self.source.root}/", "").replace(f"{self.checkout.root}/", "")
+            for one in canonical(described)
+        ]
+        yield from text
+        if any(one.startswith(OPAQUE) for one in text):  # what it is made of is in the suite's file alone
+            yield f"suite {suite.digest}"
+        yield from SkillDigests(self.checkout, self.hidden).of(execution)
+        sources = (file.source for file in spec.files if file.source)
+        template = [spec.template] if spec.source == "template" and spec.template else []
+        for path in (*template, *sources, *case.files, *_paths(case.assertions)):
+            yield self._content(path)
+        if spec.source == "repository":
+            yield self._checkout(self.hidden)
+        if self._starts_programs(execution, spec):
+            mentioned = "\n".join(text)
+            unmentioned = tuple(path for path in self._templates_of_plan() if path not in mentioned)
+            yield self._checkout((*self.hidden_but_programs(), *unmentioned))
+
+    def hidden_but_programs(self) -> tuple[str, ...]:
+        """What programs that judge do not depend on: other suites that are data. A suite program may be imported."""
+        programs = {suite.path for suite in self.suites if suite.format in {"python", "typescript"}}
+        return tuple(path for path in self.hidden if path not in programs)
+
+    def _starts_programs(self, execution: Execution, spec: WorkspaceSpec) -> bool:
+        """Whether programs of the suite run before the agent or judge, which may read files of the checkout."""
+        hooks = spec.hooks.enclosing(execution.runner.hooks)
+        case = execution.case
+        if spec.bootstrap or case.classify or any(_all_of(hooks)):
+            return True
+        judges = (*case.assertions, case.conversation.judge if case.conversation else None)
+        return not all(map(_only_reads, judges))
+
+    def _templates_of_plan(self) -> tuple[str, ...]:
+        """The templates of the plan that are in the checkout, relative to it."""
+        if self._templates is None:
+            specs = (spec for suite in self.suites for spec in (suite.workspace, *(c.workspace for c in suite.cases)))
+            folders = {spec.template for spec in specs if spec and spec.source == "template" and spec.template}
+            root = self.checkout.root
+            self._templates = tuple(
+                sorted(folder.relative_to(root).as_posix() for folder in folders if folder.is_relative_to(root))
+            )
+        return self._templates
+
+    def _checkout(self, without: tuple[str, ...]) -> str:
+        """A digest of the files of the checkout that git does not ignore."""
+        if without not in self._checkouts:
+            if self._listed is None:
+                self._listed = list(self.checkout.files(self.checkout.root))
+            among = frozenset(without)
+            lines = (
+                f"{name}\0{self._file(self.checkout.root / name)}" for name in self._listed if not _is_in(name, among)
+            )
+            self._checkouts[without] = _digest(lines)
+        return self._checkouts[without]
+
+    def _content(self, path: Path) -> str:
+        """The content of a file, or of everything in a folder: git may ignore what sessions get. Raises OSError."""
+        if not path.is_dir() or path.is_symlink():
+            return self._file(path)
+        if path not in self._folders:
+            found = sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+            links = sorted(
+                os.path.join(folder, name)
+                for folder, names, _ in os.walk(path)
+                for name in names
+                if os.path.islink(os.path.join(folder, name))
+            )
+            self._folders[path] = _digest(
+                f"{os.path.relpath(name, path)}\0{self._file(Path(name))}" for name in (*found, *links)
+            )
+        return self._folders[path]
+
+    def _file(self, path: Path) -> str:
+        """Kind, content, and whether it can be executed; ``missing`` if git lists a file that was deleted."""
+        if path not in self._files:
+            self._files[path] = file_digest(path)
+        return self._files[path]
+
+
+def file_digest(path: Path) -> str:
+    """Kind and content of a file, and whether it can be executed; ``missing``: there is none. Raises OSError."""
+    try:
+        mode = os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    return f"{kind_and_digest(path)}{' x' if stat.S_ISREG(mode) and mode & 0o100 else ''}"
+
+
+def command_digest(agent: AgentConfig, program: str | None, folders: Iterable[Path]) -> str | None:
+    """What identifies an agent that is a command of the user: the contents of the files that its words name.
+
+    ``program``: where its first word is found; None, also as the answer: not known, so that it is never the same.
+    ``folders``: in which relative words are looked for.
+    """
+    if program is None:
+        return None
+    words = [word for whole in (*agent.command, *agent.command_args) for word in _words(whole)]
+    files = [Path(program), *(folder / word for word in words for folder in folders)]
+    try:
+        found = dict.fromkeys(file for file in files if file.is_file())
+        return _digest(f"{file_digest(Path(os.path.realpath(file)))}" for file in found)
+    except (OSError, ValueError):
+        return None
+
+
+def _rounded(limits: ResourceLimits | None) -> ResourceLimits | None:
+    """The limits, with the memory in GiB: that of the machine may be a few bytes more or less in the next job."""
+    if limits is None or not isinstance(limits.memory, int):
+        return limits
+    return replace(limits, memory=limits.memory // 1024**3)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return [text, *shlex.split(text)]
+    except ValueError:
+        return [text]
+
+
+def environment(agent: AgentConfig | JudgeConfig) -> tuple[tuple[str, str], ...]:
+    """The names of the variables configured for an agent or the judge, with the values of those that are no secrets."""
+    return tuple(sorted((name, "" if is_secret_name(name) else value) for name, value in agent.env.items()))
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
+
+
+def _is_in(name: str, paths: frozenset[str]) -> bool:
+    """Whether a path, or a folder that it is in, is among the paths."""
+    while name:
+        if name in paths:
+            return True
+        name = name.rpartition("/")[0]
+    return False
+
+
+def _all_of(hooks: Hooks) -> Iterator[object]:
+    for some in (hooks.before_all, hooks.before_each, hooks.after_each, hooks.after_all):
+        yield from some
+
+
+def _fetches(execution: Execution, spec: WorkspaceSpec) -> bool:
+    """Whether something is fetched from another machine, which may have another content each time."""
+    hooks = spec.hooks.enclosing(execution.runner.hooks)
+    return any(getattr(hook, "fetch", None) for hook in _all_of(hooks))
+
+
+def _only_reads(value: object) -> bool:
+    """Whether an assertion, with all that it is made of, starts no program."""
+    module = type(value).__module__
+    inner = parts_of(value)
+    if inner is None:
+        return module.startswith(_DATA) or not (module.startswith("skillgym_action.") or callable(value))
+    ours = module.startswith("skillgym_action.")
+    if ours and not module.startswith(_DATA) and module not in _READERS:
+        return False
+    return all(map(_only_reads, inner))
+
+
+def _paths(value: object) -> Iterator[Path]:
+    """The files that assertions name."""
+    if isinstance(value, Path):
+        if value.is_file():
+            yield value
+        return
+    for part in parts_of(value) or ():
+        yield from _paths(part)
