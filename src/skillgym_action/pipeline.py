@@ -30,6 +30,7 @@ from skillgym_action.stages.baseline import (
     wanted_of_plan,
     with_first_run,
     with_inputs,
+    with_left_out,
 )
 from skillgym_action.stages.changed_only import carry_untouched, in_this_run, only_selected, select_changed
 from skillgym_action.stages.discover import discover, near_miss_warnings
@@ -204,8 +205,8 @@ def run(
     ``command``: the name of the command, for the run report and the journal.
     """
     began, times = services.clock.now(), _StageTimes(services)
-    base, stored = read_baseline(services, options), _read_store(services, options)
-    plan = in_this_run(plan_run(services, runners, options), with_store=stored is not None)
+    base = read_baseline(services, options)
+    plan, stored = _planned_with_store(services, runners, options)
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = wanted_of_plan(services, plan, digests)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
@@ -247,10 +248,15 @@ def run(
     return _decided_and_published(services, compared, with_first_run(options, stored), show)
 
 
-def _read_store(services: Services, options: Options) -> StoredBaseline | None:
-    """What the store has of the base; None: the run is neither compared with it nor takes results from it."""
+def _planned_with_store(
+    services: Services, runners: tuple[Runner, ...], options: Options
+) -> tuple[Plan, StoredBaseline | None]:
+    """The plan, and what the store has of the base; None: the run neither compares nor carries anything."""
     carries = options.reuse is not None or (options.changed is not None and services.store is not None)
-    return read_store(services, options.report, options.store, reuse=carries)
+    stored = read_store(services, options.report, options.store, reuse=carries)
+    whole = plan_run(services, runners, options)
+    plan = in_this_run(whole, with_store=stored is not None)
+    return plan, with_left_out(stored, whole, plan)
 
 
 def _carried(

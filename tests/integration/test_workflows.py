@@ -69,6 +69,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-shards",
         "docs-how-to-runners-without-docker",
         "docs-how-to-compare-with-a-baseline",
+        "docs-how-to-monorepo",
         *(f"docs-how-to-from-{tool}" for tool in ("agentv", "claude-plugin-eval", "promptfoo", "skill-creator")),
     }
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.baselines.carrying import carried_results
 from skillgym_action.filesystem.globs import matches, matches_path_or_folder
+from skillgym_action.formats import FORMATS, format_named
 from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.selection import CaseSelection, SelectingFile
@@ -175,8 +176,8 @@ class _Selector:
         return CaseSelection(selected=selected, total=len(self._every), base=base, files=tuple(files))
 
     def _touched(self, path: str) -> tuple[SelectedFor, frozenset[int]]:
-        if self._is_configuration(path):
-            return "configuration", self._every
+        if whole := self._selects_all(path):
+            return whole, self._every
         cases = self._cases.of(path)
         own = self._of_cases(cases) | self._of_runners(path)
         if entries := [one for one in self._options.inputs if _fits(path, one.files)]:
@@ -197,6 +198,14 @@ class _Selector:
         if not self._options.every_suite:
             return True
         return any(matches_path_or_folder(suite.path, glob) for suite in self._plan.suites)
+
+    def _selects_all(self, path: str) -> SelectedFor | None:
+        """Why a file selects all whatever suites say: it is a configuration, or a suite that is gone with its cases."""
+        if self._is_configuration(path):
+            return "configuration"
+        file = self._services.repository.root / path
+        is_gone = not (file.exists() or file.is_symlink())
+        return "not-mapped" if is_gone and any(format_named(name).named(path) for name in FORMATS) else None
 
     def _is_configuration(self, path: str) -> bool:
         return any(matches(path, name) for name in CONFIGURATION_NAMES) or _is_below(
