@@ -55,6 +55,7 @@ lock: $(VENV)/development ## renew the versions and hashes of what contributors,
 bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.store
+	$(BIN)/python -m bench.reuse
 
 simulate: $(VENV)/development ## simulate comparisons of runs: false regressions, power, intervals; RUNS=2000 in each cell
 	$(BIN)/python -m bench.simulate $(RUNS)

@@ -212,7 +212,6 @@ def run(
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
     check_plan(plan, base, options)
     cut_off = _cut_off(services, plan)
-    services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
     suites_from = _hide_from_agents(services, plan, options)
     journal = _journal(services, plan, options, began, command)
     refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
@@ -320,7 +319,11 @@ class _StageTimes:
 
 
 def _hide_from_agents(services: Services, plan: Plan, options: Options) -> SuitesFrom | None:
-    """Hide what agents must not see. Returns how the suites differ from those of the checkout, if they are not its."""
+    """Hide what agents must not see, and keys in what they print.
+
+    Returns how the suites differ from those of the checkout, if they are not its.
+    """
+    services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
     of_checkout = suites_of_checkout(services, options) if services.suite_source.is_separate else ()
     services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
     _hide_untrusted_configuration(services)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost
 from skillgym_action.model.suite import BenchmarkSuite
 from skillgym_action.model.verdicts import Status
-from skillgym_action.reporters.wording import counted
+from skillgym_action.reporters.wording import age, counted
 from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
@@ -178,15 +178,6 @@ def pool_words(history: BaseHistory, runs: list[StoredRunHead]) -> str:
     ages = [age(history.now - time) for time in (times[-1], times[0])]
     words = ages[0] if ages[0] == ages[1] else f"{ages[0]} to {ages[1]}"
     return f"{counted(groups, 'run')}{branch}, {words} old, up to {newest.commit[:COMMIT_CHARACTERS]}"
-
-
-def age(passed: timedelta) -> str:
-    """``3 days``: in the largest unit that it has at least two of."""
-    seconds = max(0, int(passed.total_seconds()))
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= 2 * size:
-            return counted(seconds // size, unit)
-    return "a minute"
 
 
 def _suites(pools: Mapping[ExecutionName, _Pool]) -> dict[str, BenchmarkSuite]:

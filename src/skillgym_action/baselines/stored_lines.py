@@ -299,7 +299,7 @@ def _line(
 def _row(result: Result, repetitions: int | None) -> dict[str, object] | None:
     """The part of an entry that is in the result itself; None if it has no sample, or its inputs are not known."""
     sessions = sessions_of(result, repetitions)[:MAX_STORED_SESSIONS]
-    if result.carried or result.runner is None or result.inputs is None or not sessions:
+    if result.runner is None or result.inputs is None or not sessions:
         return None
     inputs = result.inputs
     row: dict[str, object] = {

@@ -38,8 +38,15 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
         max_cost=None,
         snapshots=snapshots,
     )
-    plan = replace(options.plan, cases=(), tags=(), only=stored.cases, repetitions=stored.repetitions)
-    options = replace(options, execute=execute, plan=plan, arms=replace(options.arms, stored=stored.arms))
+    plan = replace(
+        options.plan,
+        cases=(),
+        tags=(),
+        only=stored.cases,
+        last_failed=stored.with_sessions,
+        repetitions=stored.repetitions,
+    )
+    options = replace(options, reuse=None, execute=execute, plan=plan, arms=replace(options.arms, stored=stored.arms))
     baseline = options.report.baseline
     same = baseline is not None and baseline.resolve() in (run_directory.resolve(), (run_directory / RESULTS).resolve())
     if same and "regression" in options.gate.fail_on:

@@ -26,6 +26,7 @@ from skillgym_action.text.escaping import clipped, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from skillgym_action.model.carried import Carried
     from skillgym_action.model.result import Attempt, Result
     from skillgym_action.model.run_report import RunReport
 
@@ -123,9 +124,16 @@ def _extra(result: Result) -> dict[str, object]:
         "leaks": visible(findings_in_words(result, LEAK_DETECTED)) or None,
         "addressesJudge": visible(findings_in_words(result, ADDRESSES_JUDGE)) or None,
         "judge": visible(judge_name(judge)) if judge else None,
+        "carried": _carried(result.carried) if result.carried else None,
         "quarantine": visible(quarantine_reason(result.quarantine)) if result.quarantine else None,
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _carried(carried: Carried) -> dict[str, object]:
+    """The run that a result was taken from."""
+    link = {"link": visible(carried.link)} if carried.link else {}
+    return {"commit": carried.commit, "at": carried.at, **link}
 
 
 def _is_flaky(result: Result) -> bool:

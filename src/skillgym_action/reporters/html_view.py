@@ -9,6 +9,7 @@ from skillgym_action.comparison.differences import limits_in_words
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.verdicts import TROUBLES, Status
+from skillgym_action.reporters.carried_wording import carried_fact, carried_outcome, carried_results, saved
 from skillgym_action.reporters.failed_assertions import failed_assertions, not_holding
 from skillgym_action.reporters.html_charts import charts_of
 from skillgym_action.reporters.html_matrix import CaseRows
@@ -108,6 +109,8 @@ class HtmlView:
     flaky_left_out: Markup
     quarantined: tuple[Named, ...]
     quarantined_left_out: Markup
+    carried: tuple[Named, ...]
+    carried_left_out: Markup
     filters: tuple[Filter, ...]
     runners: tuple[Markup, ...]
     cases: tuple[CaseRow, ...]
@@ -136,14 +139,14 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         for runner in _by_runner(report)
         if runner
     }
-    failures, mixed = list(_failures(report)), mixed_results(report)
+    failures, mixed, carried = list(_failures(report)), mixed_results(report), carried_results(report)
     sentences = (*rate_sentences(totals, report), *trigger_sentences(report), *selection_sentences(report))
     word = verdict(report)
     return HtmlView(
         title=inline(f"{headline(report)[:1].upper()}{headline(report)[1:]}: {report.id}"),
         verdict=inline(headline(report)),
         tone=markup({"passed": "good", "failed": "bad"}.get(word, "odd")),
-        tally=inline(", ".join(filter(None, [tally(totals), quarantine_fact(report)]))),
+        tally=inline(", ".join(filter(None, [tally(totals), quarantine_fact(report), carried_fact(report)]))),
         run=markup(html_text(report.links.run)) if report.links and report.links.run else NOTHING,
         policy=markup(parts.policy),
         style=markup(parts.style),
@@ -161,6 +164,8 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         flaky_left_out=left_out(len(mixed) - MAX_HTML_LISTED, "execution"),
         quarantined=tuple(_quarantined(report)),
         quarantined_left_out=left_out(len(report.quarantined) - MAX_HTML_LISTED, "execution"),
+        carried=tuple(named(result, carried_outcome(result, report)) for result in carried[:MAX_HTML_LISTED]),
+        carried_left_out=left_out(len(carried) - MAX_HTML_LISTED, "execution"),
         filters=tuple(rows.filters()),
         runners=tuple(map(inline, rows.runners)),
         cases=tuple(rows.shown()),
@@ -205,6 +210,8 @@ def _figures(report: RunReport, totals: Totals) -> Iterator[Figure]:
     retries = f", {counted(totals.retries, 'retry', 'retries')}" if totals.retries else ""
     flaky = f"{totals.flaky:,} flaky" if totals.flaky else "none flaky"
     yield figure("Sessions", f"{sessions:,}", flaky + retries)
+    if fact := carried_fact(report):
+        yield figure("Carried", fact, saved(report))
     yield figure(
         "Cost", money(totals.cost_usd, complete=totals.cost_complete), arms_spending(report) or "all sessions together"
     )

@@ -162,6 +162,10 @@ def _properties(result: Result, repetitions: int | None) -> Iterator[tuple[str, 
     if samples.judged > 1:
         yield "sessions.passed", samples.passed
         yield "sessions.judged", samples.judged
+    if result.carried:
+        yield "carried.commit", result.carried.commit
+        yield "carried.at", result.carried.at
+        yield "carried.link", result.carried.link
     yield "flaky", "true" if is_flaky(result, repetitions) else None
     yield "session", result.session_id
     yield "leaks", findings_in_words(result, LEAK_DETECTED) or None

@@ -10,6 +10,7 @@ from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import Status
+from skillgym_action.reporters.carried_wording import carried_fact
 from skillgym_action.reporters.markdown_failures import grouped
 from skillgym_action.reporters.markdown_rows import NAME, code, inline, linked
 from skillgym_action.reporters.quarantine_wording import quarantine_fact
@@ -129,6 +130,7 @@ class ReportTotals:
         words = [f"{SIGNS[status]} {words}" for status, words in tallied(self.totals)]
         words += [f"🔀 {self.totals.flaky:,} flaky"] if self.totals.flaky else []
         words += [f"🚧 {apart}"] if (apart := quarantine_fact(self.report)) else []
+        words += [f"📦 {carried}"] if (carried := carried_fact(self.report)) else []
         return _listed(iter(words))
 
     def facts(self) -> Markup:

@@ -11,6 +11,7 @@ from skillgym_action.limits import COMMIT_CHARACTERS, MAX_LISTED_NAMES
 from skillgym_action.model.result import of_kind
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.verdicts import TROUBLES, Status
+from skillgym_action.reporters.carried_wording import carried_fact, origin_in_words, origins, saved
 from skillgym_action.reporters.markdown_budget import left_out, while_it_fits
 from skillgym_action.reporters.markdown_rows import NAME, Row, code, inline, linked
 from skillgym_action.reporters.quarantine_wording import MEANING, quarantined_outcome
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
+    from skillgym_action.reporters.carried_wording import Origin
     from skillgym_action.reporters.markdown_budget import RowBudget
     from skillgym_action.reporters.markdown_rows import Rows
 
@@ -203,6 +205,24 @@ def _in_quarantine(result: Result, rows: Rows, repetitions: int | None) -> Marku
     reason = inline(f"until {why.expires}, owner {why.owner}: {why.reason}") if why else NOTHING
     outcome = markup(quarantined_outcome(result, repetitions))
     return markup(" · ").join((rows.case(result), code(runner_id(result)), outcome, reason)) + issue
+
+
+def carried_of(report: RunReport, rows: Rows, budget: RowBudget) -> Block:
+    """As many of the runs that results are carried from as there is room for, the newest first."""
+    found = origins(report)
+    if not found:
+        return NO_LINES
+    shown = (_origin(origin, report) for origin in found[: rows.extent.lines])
+    lines = while_it_fits(shown, budget, _ROW, lambda line: (line,))
+    title = f"{carried_fact(report)}{f', {cost}' if (cost := saved(report)) else ''}"
+    return Block(title=markup(title), lines=lines, left_out=left_out(len(found) - len(lines), "line"))
+
+
+def _origin(origin: Origin, report: RunReport) -> Markup:
+    """A run, with the names of what is carried from it."""
+    before, commit, after = origin_in_words(origin, report)
+    link = markup(" · ") + linked(markup("run"), origin.carried.link) if origin.carried.link else NOTHING
+    return markup(before) + code(commit) + inline(after) + link
 
 
 def findings_of(id_: str, results: Sequence[Result], rows: Rows, budget: RowBudget) -> Block:

@@ -23,6 +23,7 @@ from skillgym_action.reporters.markdown_sections import (
     Edit,
     Group,
     Section,
+    carried_of,
     changed_suites_of,
     edits_of,
     errored_of,
@@ -81,6 +82,7 @@ class View:
     failed_groups: tuple[FailureGroup, ...] = ()
     mixed: Block = NO_LINES
     quarantined: Block = NO_LINES
+    carried: Block = NO_LINES
     unexpected: Section = NO_ROWS
     unexpected_note: Markup = NOTHING
     edits: tuple[Edit, ...] = ()
@@ -184,6 +186,7 @@ def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> V
     changes = quarter(partial(changes_of, report.comparison, rows))
     mixed = quarter(partial(mixed_of, report, rows))
     quarantined = quarter(partial(quarantined_of, report, rows))
+    carried = quarter(partial(carried_of, report, rows))
     return View(
         title=figures.title(),
         run=figures.run(),
@@ -200,6 +203,7 @@ def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> V
         changed_suites=changed,
         mixed=mixed,
         quarantined=quarantined,
+        carried=carried,
         coverage=figures.coverage(),
         changes=changes,
         provenance=provenance,
@@ -228,7 +232,7 @@ def _left_out(view: View, details: str) -> Markup:
     absent = [section.title for section in sections if not section.rows]
     absent += [
         NOTHING if some.lines else some.title
-        for some in (view.leaks, view.addressing, view.mixed, view.quarantined, view.warnings)
+        for some in (view.leaks, view.addressing, view.mixed, view.quarantined, view.carried, view.warnings)
     ]
     absent += [NOTHING if view.changed_suites.suites else view.changed_suites.title]
     absent += [markup(details)]

@@ -179,8 +179,8 @@ def comparison_verdict(comparison: Comparison) -> str:
     Where evidence was lost there is no bound: it would not be one of what was lost.
     """
     rate = comparison.rate
-    stopped = comparison.stopped_for_futility and comparison.verdict == "no-regression-shown"
-    if rate is None or (comparison.reason and not stopped):
+    is_note = (comparison.stopped_for_futility or comparison.carried) and comparison.verdict == "no-regression-shown"
+    if rate is None or (comparison.reason and not is_note):
         return comparison.reason
     if comparison.verdict == "no-regression-shown":
         return "; ".join(filter(None, (largest_drop(comparison), comparison.reason)))

@@ -13,6 +13,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.samples import is_flaky, passed_after_failure
 from skillgym_action.model.verdicts import TROUBLES, Status
+from skillgym_action.reporters.carried_wording import carried_fact, origin_in_words, origins, saved
 from skillgym_action.reporters.quarantine_wording import quarantine_fact, quarantine_reason, quarantined_outcome
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
@@ -98,6 +99,7 @@ def render(
     """
     yield from red(report) if red else _all_red(report, run_directory, color=color)
     yield from _quarantined(report)
+    yield from _carried(report)
     if report.suites_from:
         yield from _suites_from(report.suites_from)
     warnings = (*finding_problems(report), *report.warnings)
@@ -155,6 +157,17 @@ def _quarantined(report: RunReport) -> Iterator[str]:
     if (more := len(report.quarantined) - MAX_LISTED_NAMES) > 0:
         yield f"quarantine {more:,} more\n"
     yield "\n" if report.quarantined else ""
+
+
+def _carried(report: RunReport) -> Iterator[str]:
+    """The runs that results are carried from, a line each."""
+    found = origins(report)
+    for origin in found[:MAX_LISTED_NAMES]:
+        link = f" ({terminal_line(origin.carried.link)})" if origin.carried.link else ""
+        yield f"{terminal_line(''.join(origin_in_words(origin, report)))}{link}\n"
+    if (more := len(found) - MAX_LISTED_NAMES) > 0:
+        yield f"and of {counted(more, 'older run')}\n"
+    yield "\n" if found else ""
 
 
 def _uplifts(report: RunReport) -> Iterator[str]:
@@ -253,10 +266,11 @@ def _why(result: Result) -> Iterator[str]:
 def _verdict_line(report: RunReport, *, color: bool) -> str:
     totals = report.totals()
     parts = [f"{tally(totals)} of {totals.executions}" if totals.executions else tally(totals)]
-    parts += filter(None, [quarantine_fact(report)])
+    parts += filter(None, [quarantine_fact(report), carried_fact(report)])
     parts.append(f"in {duration(report.duration_ms)}")
     if totals.cost_usd is not None or not totals.cost_complete:
         parts.append(f"cost {money(totals.cost_usd, complete=totals.cost_complete)}")
+    parts += filter(None, [saved(report)])
     reasons = "; ".join(map(terminal_line, telling_reasons(report, totals)))
     shade = f"1;{_VERDICTS[verdict(report)]}"
     title = _styled(f"{'cancelled, ' if report.cancelled else ''}{headline(report)}", shade, color=color)

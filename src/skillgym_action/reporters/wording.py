@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_LISTED_NAMES
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_LISTED_NAMES
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED, of_kind
 from skillgym_action.model.scores import deciding, format_score
@@ -14,6 +14,7 @@ from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import timedelta
 
     from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.result import Judgement, Result
@@ -184,6 +185,8 @@ def cause(result: Result) -> Cause:
         broken = None  # evaluated for diagnosis only: it is not the reason
     failure = judgement.failure
     message = (failure.message if failure else None) or judgement.reason or (broken.explanation if broken else None)
+    if result.carried:
+        message = f"carried from {result.carried.commit[:COMMIT_CHARACTERS]}: {message or judgement.status}"
     return Cause(
         label=_label(judgement),
         message=message or "no reason given",
@@ -222,6 +225,15 @@ def case_name(result: Result) -> str:
     if not result.title or result.title == result.case_id:
         return result.case_id
     return f"{result.case_id} ({clipped(result.title, TITLE)})"
+
+
+def age(passed: timedelta) -> str:
+    """``3 days``: in the largest unit that it has at least two of."""
+    seconds = max(0, int(passed.total_seconds()))
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return counted(seconds // size, unit)
+    return "a minute"
 
 
 def runner_id(result: Result) -> str:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
 from skillgym_action.baselines.carrying import UnchangedRule, carried_results
-from skillgym_action.baselines.pooling import age
+from skillgym_action.baselines.permission import refusal
 from skillgym_action.baselines.whole_digests import WholeDigests, WholeInputs, command_digest, environment, file_digest
 from skillgym_action.model.errors import Problem
-from skillgym_action.reporters.wording import counted
+from skillgym_action.reporters.wording import age, counted
 from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.sessions.repetitions import MIN_TRIGGER_RUNS, planned_repetitions
 from skillgym_action.text.escaping import terminal_line
@@ -140,9 +140,13 @@ def with_whole_digests(
 ) -> dict[int, Wanted]:
     """``wanted`` with the digests of everything that the executions depend on, as far as that is known.
 
-    To be called once all paths are hidden that agents must not see. Empty without a store: nothing needs them.
+    To be called once all paths are hidden that agents must not see. Unchanged where nothing needs them: without a
+    store, for stored sessions that are judged again, and in runs that neither reuse results nor may store theirs.
     """
-    if not wanted:
+    if not wanted or options.store is None or options.plan.only is not None:
+        return wanted
+    refused = refusal(services.event, services.repository.commit(), asked=options.store.asked)
+    if refused and options.reuse is None:
         return wanted
     digests = WholeDigests(
         checkout=services.repository,

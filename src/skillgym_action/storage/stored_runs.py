@@ -56,10 +56,12 @@ class StoredRun:
 
     ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``stopped_early``,
     ``stopped_for_futility``, ``limits``: see ``RunReport``. ``arms``: of suites with arms, by path, the names of their
-    arms, the deciding one first.
+    arms, the deciding one first. ``with_sessions``: the executions by the same three, if those of others are carried
+    from earlier runs, whose sessions the run does not have; None: it has all.
     """
 
     cases: frozenset[tuple[str, str]]
+    with_sessions: frozenset[tuple[str, str, str]] | None
     runners: tuple[Runner, ...]
     repetitions: Mapping[tuple[str, str, str], int]
     stopped_early: bool = False
@@ -82,9 +84,15 @@ def stored_run(directory: Path) -> StoredRun:
         for runner in results.runners
     )
     stopped, limits = results.run.stopped_for_futility, results.run.limits
-    rows = [(suite.path, result) for suite in results.suites for result in (*suite.results, *suite.quarantined)]
+    all_rows = [(suite.path, result) for suite in results.suites for result in (*suite.results, *suite.quarantined)]
+    rows = [(path, result) for path, result in all_rows if result.carried is None]
+    if all_rows and not rows:
+        message = f"{directory}: all of its results are carried from earlier runs: there is no session to judge again"
+        raise UsageError(message, remedy="name the run that they are from")
+    ran = frozenset((path, result.case_id, result.runner_id) for path, result in rows if result.runner_id)
     return StoredRun(
-        cases=frozenset((path, result.case_id) for path, result in rows),
+        with_sessions=ran if len(rows) < len(all_rows) else None,
+        cases=frozenset((path, result.case_id) for path, result in all_rows),
         runners=runners,
         repetitions={
             (path, result.case_id, result.runner_id): max(attempt.repetition for attempt in result.attempts)

@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from skillgym_action.baselines.pooling import age, pooled, provisional, wanted_of
+from skillgym_action.baselines.pooling import pooled, provisional, wanted_of
 from skillgym_action.baselines.reading import read_history
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.samples import samples_of
+from skillgym_action.reporters.wording import age
 from stored_runs import POINT, GivenLines, inputs_of, line_of, run_of
 
 

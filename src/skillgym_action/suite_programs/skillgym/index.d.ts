@@ -442,6 +442,8 @@ export interface SkillGymConfig {
   skills?: SkillsConfig;
   /** Where results are kept, for comparisons of later runs with them: `branch`, or `path=` and a folder or file. */
   store?: string;
+  /** Which results are taken from the store: `never`, `unchanged`, or `unchanged,max-age=14d`. */
+  reuse?: string;
   /** With `changed-only`: the suites that a change of files selects; none: no case depends on them. */
   inputs?: { files: string[]; suites: string[] }[];
 }
