@@ -31,7 +31,9 @@ from skillgym_action.stages.baseline import (
     wanted_of_plan,
     with_first_run,
     with_inputs,
+    with_left_out,
 )
+from skillgym_action.stages.changed_only import carry_untouched, in_this_run, only_selected, select_changed
 from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import HeadCheckout, load
@@ -42,10 +44,12 @@ from skillgym_action.storage.journal import Journal, JournalHead, digest
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from skillgym_action.baselines.pooling import Wanted
+    from skillgym_action.baselines.reading import BaseHistory
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.forecast import Forecast
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.stages.baseline import StoredBaseline
+    from skillgym_action.stages.reuse import Carrying
     from skillgym_action.storage.merge import StoredReports
     from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
 
@@ -109,7 +114,8 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
         made = plan(assigned.suites, runners, options.plan)
         made = replace(made, warnings=(*near_miss_warnings(found), *assigned.warnings, *made.warnings))
         today, every_suite = services.clock.now().date(), not options.discover.paths
-        return quarantined(made, options.plan.quarantine, today=today, every_suite=every_suite)
+        made = quarantined(made, options.plan.quarantine, today=today, every_suite=every_suite)
+        return select_changed(services, made, options.changed)
     except UsageError:
         if not services.cancelled:
             raise
@@ -125,7 +131,7 @@ def plan_with_baseline(
     Without a store there is no forecast.
     """
     base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
-    plan = plan_run(services, runners, options)
+    plan = only_selected(plan_run(services, runners, options))
     if services.store is None:
         return plan, base, None
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
@@ -206,9 +212,8 @@ def run(
     ``command``: the name of the command, for the run report and the journal.
     """
     began, times = services.clock.now(), _StageTimes(services)
-    reuse = options.reuse is not None
-    base, stored = read_baseline(services, options), read_store(services, options.report, options.store, reuse=reuse)
-    plan = plan_run(services, runners, options)
+    base = read_baseline(services, options)
+    plan, stored = _planned_with_store(services, runners, options)
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = wanted_of_plan(services, plan, digests)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
@@ -218,7 +223,7 @@ def run(
     journal, first_line = _journal(services, plan, options, began, command)
     refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
     wanted = with_whole_digests(services, plan, wanted, options)
-    carrying = carry_unchanged(services, plan, wanted, options, (stored.history if stored else None, journal))
+    plan, carrying = _carried(services, plan, wanted, options, (stored.history if stored else None, journal))
     check_budget(services, carrying.plan, options, (stored, wanted), journal)
     if first_line is not None:
         services.directory.begin(first_line)
@@ -250,6 +255,29 @@ def run(
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
     compared = _compared(services, report, options, (base, stored))
     return _decided_and_published(services, compared, with_first_run(options, stored), show)
+
+
+def _planned_with_store(
+    services: Services, runners: tuple[Runner, ...], options: Options
+) -> tuple[Plan, StoredBaseline | None]:
+    """The plan, and what the store has of the base; None: the run neither compares nor carries anything."""
+    carries = options.reuse is not None or (options.changed is not None and services.store is not None)
+    stored = read_store(services, options.report, options.store, reuse=carries)
+    whole = plan_run(services, runners, options)
+    plan = in_this_run(whole, with_store=stored is not None)
+    return plan, with_left_out(stored, whole, plan)
+
+
+def _carried(
+    services: Services,
+    plan: Plan,
+    wanted: Mapping[int, Wanted],
+    options: Options,
+    known: tuple[BaseHistory | None, Journal],
+) -> tuple[Plan, Carrying]:
+    """The plan, and what of it is carried over from the store: what no change touches, and what is unchanged."""
+    plan, untouched = carry_untouched(services, plan, wanted, *known)
+    return plan, carry_unchanged(services, plan, wanted, options, known, untouched)
 
 
 def _compared(

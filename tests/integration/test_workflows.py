@@ -75,6 +75,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-compare-with-a-baseline",
         "docs-how-to-control-costs",
         "docs-how-to-nightly-trend",
+        "docs-how-to-monorepo",
         *(f"docs-how-to-from-{tool}" for tool in ("agentv", "claude-plugin-eval", "promptfoo", "skill-creator")),
     }
 

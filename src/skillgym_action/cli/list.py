@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
@@ -14,6 +14,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.reporters.forecast_wording import UNUSABLE_STORE, forecast_lines
 from skillgym_action.reporters.wording import duration, money
 from skillgym_action.settings import resolve
+from skillgym_action.stages.changed_only import only_selected
 from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.text.escaping import terminal_line, terminal_text
 
@@ -78,9 +79,11 @@ def _plan(settings: Settings, context: LaunchContext, *, cost: bool) -> _Listed:
     if cost and options.store is None:
         remedy = "name a --store that runs add their results to; see docs/how-to/control-costs.md of skillgym-action"
         raise UsageError("--cost without a store: nothing is known of earlier runs", remedy=remedy)
+    if options.changed:
+        options = replace(options, changed=replace(options.changed, verbose=True))
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user, options.store if cost else None) as opened:
-        plan = pipeline.plan_run(opened, runners, options)
+        plan = only_selected(pipeline.plan_run(opened, runners, options))
         expected = expected_of_plan(opened, plan, options) if cost else None
     return _Listed(
         plan=plan,

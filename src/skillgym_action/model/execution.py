@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.quarantine import Quarantine
     from skillgym_action.model.resource_limits import ResourceLimits
+    from skillgym_action.model.selection import CaseSelection
     from skillgym_action.model.session import AgentConfig
     from skillgym_action.model.session_report import Trouble
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
@@ -100,7 +101,8 @@ class Plan:
 
     ``warnings``: about files that are no suites, and filters that select nothing. ``nothing_selected``: why the filters
     leave no case of any shard; None: they leave some, or there is none to begin with. ``unchanged``: that only changed
-    skills were to run, and none has changed; None: otherwise.
+    skills were to run, and none has changed; None: otherwise. ``selection``: the executions that a change touches;
+    None: all run.
     """
 
     suites: tuple[BenchmarkSuite, ...]
@@ -110,3 +112,4 @@ class Plan:
     warnings: tuple[Problem, ...] = ()
     nothing_selected: str | None = None
     unchanged: str | None = None
+    selection: CaseSelection | None = None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.links import Links
     from skillgym_action.model.result import Result
+    from skillgym_action.model.selection import SelectionSummary
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.totals import ArmSpending, Totals
     from skillgym_action.model.uplift import Uplift
@@ -79,7 +80,8 @@ class RunReport:
     judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
     before 1.0. ``other_arms``: results of the arms that do not decide; ``uplifts``: what the comparison with them says.
     ``quarantined``: results that decide nothing, in the order of the plan.
-    ``unchanged``: that nothing ran, since only changed skills were to run and none has changed; None: otherwise.
+    ``unchanged``: that nothing ran, since only changed skills or cases were to run and none has changed; None:
+    otherwise. ``selection``: the executions that a change touches; None: all were to run.
     ``decision`` is None until the gate has decided.
     """
 
@@ -109,6 +111,7 @@ class RunReport:
     uplifts: tuple[Uplift, ...] = ()
     quarantined: tuple[Result, ...] = ()
     unchanged: str | None = None
+    selection: SelectionSummary | None = None
     decision: Decision | None = None
 
     @property

@@ -242,7 +242,8 @@ class BenchmarkSuite:
     ``digest``: SHA-256 over ``file`` and the hidden paths. ``template_digest``: over the files of the workspace
     templates; None without one, or if it is unknown. ``stops_on_error``: once one of its cases could not be judged, no
     other one begins on the same runner. ``changed``: set when stored results were compared with the suites
-    of a base commit. ``arms``: the variants that its sessions are run in; (): there is only one way.
+    of a base commit. ``arms``: the variants that its sessions are run in; (): there is only one way. ``files``: those
+    of the repository that were read to load it.
     """
 
     path: str
@@ -263,6 +264,7 @@ class BenchmarkSuite:
     template_digest: str | None = None
     changed: SuiteChange | None = None
     arms: tuple[Arm, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -42,6 +42,7 @@ from skillgym_action.reporters.rate_wording import (
     rates_compared,
     trigger_sentences,
 )
+from skillgym_action.reporters.selection_wording import selection_sentences
 from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.uplift_wording import arms_spending
 from skillgym_action.reporters.wording import (
@@ -140,6 +141,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         if runner
     }
     failures, mixed, carried = list(_failures(report)), mixed_results(report), carried_results(report)
+    sentences = (*rate_sentences(totals, report), *trigger_sentences(report), *selection_sentences(report))
     word = verdict(report)
     return HtmlView(
         title=inline(f"{headline(report)[:1].upper()}{headline(report)[1:]}: {report.id}"),
@@ -153,7 +155,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         sessions=markup(parts.sessions),
         reasons=tuple(map(inline, _reasons(report))),
         figures=tuple(_figures(report, totals)),
-        rates=tuple(map(inline, (*rate_sentences(totals, report), *trigger_sentences(report)))),
+        rates=tuple(map(inline, sentences)),
         baseline=tuple(_baselines(report.comparison)),
         arms_explained=arms_paragraph(report),
         arms=tuple(arm_rows(report)),

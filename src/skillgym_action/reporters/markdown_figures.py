@@ -22,6 +22,7 @@ from skillgym_action.reporters.rate_wording import (
     rate_sentences,
     trigger_sentences,
 )
+from skillgym_action.reporters.selection_wording import selection_sentences
 from skillgym_action.reporters.template_values import NOTHING, markup
 from skillgym_action.reporters.wording import (
     amount,
@@ -183,7 +184,8 @@ class ReportTotals:
         for sentence in (*sentences, *notes) if self.totals.executions else ():
             text = sentence[:1].upper() + sentence[1:] + "."
             yield inline(text) if "@" in text else markup(text)  # pass@5 must not mention a user named 5
-        yield from (inline(f"{sentence}.") for sentence in trigger_sentences(self.report))
+        of_run = (*trigger_sentences(self.report), *selection_sentences(self.report))
+        yield from (inline(f"{sentence}.") for sentence in of_run)
 
     # --- provenance ---------------------------------------------------------------------------------
 

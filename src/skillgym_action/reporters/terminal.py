@@ -26,6 +26,7 @@ from skillgym_action.reporters.rate_wording import (
     sessions_passed,
     trigger_sentences,
 )
+from skillgym_action.reporters.selection_wording import selection_sentences
 from skillgym_action.reporters.uplift_wording import arms_spending, uplift_sentences, uplift_title
 from skillgym_action.reporters.wording import (
     RED,
@@ -136,7 +137,7 @@ def _most_expensive(report: RunReport) -> Iterator[str]:
 def _rates(report: RunReport) -> Iterator[str]:
     """The pass rate, executions whose sessions differ, and the comparison with the baseline, a line each."""
     lines = [f"rate {sentence}" for sentence in rate_sentences(report.totals(), report)]
-    lines += [terminal_line(sentence) for sentence in trigger_sentences(report)]
+    lines += [terminal_line(one) for one in (*trigger_sentences(report), *selection_sentences(report))]
     mixed = mixed_results(report)
     for result, words in mixed[:MAX_LISTED_NAMES]:
         lines.append(f"{'flaky' if is_flaky(result, report.sampled_repetitions) else 'mixed'} {_name(result)} {words}")

@@ -20,6 +20,7 @@ from pydantic import (
 from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.documents.arm_sections import ArmsByName, references
 from skillgym_action.documents.option_values import Count, Milliseconds, Points, Require, Size, Words
+from skillgym_action.filesystem.globs import matches_nothing
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.limits import MAX_JUDGE_VOTES
 from skillgym_action.model.errors import did_you_mean
@@ -218,6 +219,22 @@ class PluginsSection(_Model):
     allow_tools: Annotated[tuple[Annotated[str, Field(min_length=1)], ...] | None, Field(min_length=1)] = None
 
 
+def _pattern(text: str) -> str:
+    if matches_nothing(text):
+        raise ValueError("is no pattern that could match a path")
+    return text
+
+
+PathPattern = Annotated[str, AfterValidator(_pattern)]
+
+
+class InputSection(_Model):
+    """An entry of ``inputs``: with ``--changed-only`` a change of the ``files`` selects the ``suites``."""
+
+    files: Annotated[tuple[PathPattern, ...], Field(min_length=1)]
+    suites: tuple[PathPattern, ...]
+
+
 class ConfigFile(_Model):
     """A whole configuration file."""
 
@@ -231,4 +248,5 @@ class ConfigFile(_Model):
     arms: ArmsByName | None = None
     store: StoreName | None = None
     reuse: Reuse | None = None
+    inputs: tuple[InputSection, ...] = ()
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.settings.arm_options import ArmOptions
     from skillgym_action.settings.baseline_options import ReportOptions, StoreOptions
+    from skillgym_action.settings.changed_options import ChangedOptions
     from skillgym_action.settings.gate_options import GateOptions
     from skillgym_action.settings.reuse_options import ReuseOptions
     from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
@@ -134,6 +135,10 @@ class Settings(ForeignSettings, TrendSettings):
         Option(SELECT, None, "Select only suites of skills that differ from the base, or whose evals do."),
         Input("changed-skills"),
     ] = False
+    changed_only: Annotated[
+        bool, Option(SELECT, None, "Select only cases whose inputs differ from the base."), Input("changed-only")
+    ] = False
+    base: Annotated[str | None, Option(SELECT, "REF", "Commit or branch that --changed-only compares with.")] = None
     shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only part I of N."), Input("shard")] = None
     agentv_compat: Annotated[
         bool,
@@ -482,5 +487,6 @@ class Options:
     publisher: PublisherOptions
     store: StoreOptions | None = None
     reuse: ReuseOptions | None = None
+    changed: ChangedOptions | None = None
     templates: TemplateSources | None = None
     judge: JudgeConfig | None = None

@@ -22,6 +22,7 @@ from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
 from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.settings.arm_options import arm_options
 from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_name, store_options
+from skillgym_action.settings.changed_options import changed_options
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
 from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
@@ -111,6 +112,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         publisher=_publisher_options(settings, config),
         store=store_options(settings, config, context),
         reuse=reuse_options(settings, config, context),
+        changed=changed_options(settings, config, context),
         templates=_templates(settings, config, context),
         judge=_judge(config, context.environment),
     )

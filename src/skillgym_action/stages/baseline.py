@@ -87,7 +87,8 @@ class StoredBaseline:
     ``beginning``: what makes the results that it lacks. ``writes``: whether this run will add to the store, so that one
     without entries is only at its beginning. ``compares``: whether the run is compared with it; if not, results are
     only carried over from it. ``optional``: a store without results of the base is not worth a warning.
-    ``looked_at``: what the store has looked at, in brackets.
+    ``looked_at``: what the store has looked at, in brackets. ``left_out``: executions that are not in the run since no
+    change touches them, as suite, case and runner: they are not missing.
     """
 
     title: str
@@ -98,10 +99,14 @@ class StoredBaseline:
     compares: bool = True
     optional: bool = False
     looked_at: str = ""
+    left_out: frozenset[tuple[str, str, str]] = frozenset()
 
     def of(self, wanted: list[Wanted], *, shard: bool = False) -> RunReport | None:
         """The baseline for executions; None if the store has none."""
-        return pooled(self.history, wanted, shard=shard) if self.history else None
+        base = pooled(self.history, wanted, shard=shard) if self.history else None
+        if base is None or not self.left_out:
+            return base
+        return replace(base, results=tuple(result for result in base.results if name_of(result) not in self.left_out))
 
     def of_plan(self, plan: Plan, digests: Mapping[int, Wanted]) -> RunReport | None:
         """The baseline before any session, for what needs one to plan; None if there is none."""
@@ -174,6 +179,20 @@ def _beginning(branch: str | None, store: StoreOptions, *, writes: bool) -> str:
     return f"run this workflow once for the branch {branch}, on a push or by hand{needs}"
 
 
+def name_of(result: Result) -> tuple[str, str, str]:
+    """Suite, case and runner of a result."""
+    return result.suite.path, result.case_id, result.runner.id if result.runner else ""
+
+
+def with_left_out(stored: StoredBaseline | None, whole: Plan, plan: Plan) -> StoredBaseline | None:
+    """The baseline without the executions of ``whole`` that are not in ``plan``."""
+    if stored is None:
+        return None
+    kept = {execution.index for execution in plan.executions}
+    gone = (execution for execution in whole.executions if execution.index not in kept)
+    return replace(stored, left_out=frozenset((one.suite.path, one.case.id, one.runner.id) for one in gone))
+
+
 def _refuse_committed(services: Services, store: StoreOptions) -> None:
     """Raises StoreError for a store that the commit which is judged has brought along."""
     root = services.repository.root
@@ -233,7 +252,9 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     """The report with the comparison; a store that cannot be used is an inconclusive one, an empty one a warning."""
     if stored.problem:
         return replace(report, comparison=_inconclusive(stored))
-    base = stored.of(wanted_of(report), shard=report.shard is not None)
+    # Of merged parts it is not known which executions were left out.
+    is_part = bool(report.selection and report.selection.left_out and not stored.left_out)
+    base = stored.of(wanted_of(report), shard=report.shard is not None or is_part)
     if base is not None:
         return replace(report, comparison=compare(base, report))
     if stored.optional:

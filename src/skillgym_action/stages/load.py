@@ -55,7 +55,7 @@ class SuiteFileAccess:
     """A suite file as formats get it; implements ``formats.SuiteFile``.
 
     ``checkout`` None: paths are not checked. ``environment``: variables that suites may refer to. ``head``: the
-    checkout that agents work on; None: the same.
+    checkout that agents work on; None: the same. ``read``: paths of the files that were read so far, or looked for.
     """
 
     path: str
@@ -66,6 +66,7 @@ class SuiteFileAccess:
     checkout: Checkout | None = None
     head: HeadCheckout | None = None
     parts: tuple[str, ...] = ()
+    read: dict[str, None] = field(default_factory=dict)
 
     @cached_property
     def skills(self) -> SkillFiles:
@@ -86,7 +87,17 @@ class SuiteFileAccess:
     @cached_property
     def opener(self) -> Opener | None:
         """The opener for files that the suite refers to; None: the default one."""
-        return self.checkout.opener(self.file) if self.checkout else None
+        if self.checkout is None:
+            return None
+        checkout, opened = self.checkout, self.checkout.opener(self.file)
+
+        def noted(path: str | Path, flags: int) -> int:
+            place = checkout.under_root(path)
+            if place.is_relative_to(checkout.root):
+                self.read[place.relative_to(checkout.root).as_posix()] = None
+            return opened(path, flags)
+
+        return noted
 
     def overlay(self, folder: Path, where: str) -> tuple[OverlayFile, ...]:
         """The files of a folder that an arm adds; ``where``: the key path in messages. Raises SuiteError.
@@ -239,7 +250,7 @@ def _suite(found: FoundSuite, source: SuiteFileAccess) -> BenchmarkSuite:
     try:
         suite = format_named(found.format).suite(source)
         invalid = tuple(replace(entry, problem=_located(entry.problem, found)) for entry in suite.invalid)
-        return replace(suite, invalid=invalid, digest=source.digest())
+        return replace(suite, invalid=invalid, digest=source.digest(), files=tuple(source.read))
     except SuiteError as error:
         invalid = tuple(Invalid(problem=_located(problem, found)) for problem in error.problems)
         return BenchmarkSuite(
@@ -249,6 +260,7 @@ def _suite(found: FoundSuite, source: SuiteFileAccess) -> BenchmarkSuite:
             format=found.format,
             invalid=invalid,
             digest=source.digest(),
+            files=tuple(source.read),
         )
 
 

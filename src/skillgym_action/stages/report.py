@@ -11,7 +11,9 @@ from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.run_report import RunReport
+from skillgym_action.model.selection import SelectionSummary
 from skillgym_action.model.verdicts import JUDGED
+from skillgym_action.reporters.selection_wording import selection_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,10 +60,26 @@ def report_run(
         merge_parents=services.repository.merge_parents(),
         shard=shard,
         unchanged=plan.unchanged,
+        selection=_selection(plan),
         judge=judge,
         links=services.links,
     )
     return with_uplifts(report)
+
+
+def _selection(plan: Plan) -> SelectionSummary | None:
+    """Which executions were selected; those that are in the plan all the same have an earlier result, or lack one."""
+    found = plan.selection
+    if found is None:
+        return None
+    return SelectionSummary(
+        selected=len(found.selected),
+        total=found.total,
+        reason=selection_reason(found),
+        base=found.base,
+        left_out=found.total - len(plan.executions),
+        unstored=len(found.unstored),
+    )
 
 
 def with_uplifts(report: RunReport) -> RunReport:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from skillgym_action.storage.journal import Journal
 
 
+NOTHING_CARRIED: Mapping[int, Result] = {}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Carrying:
     """The plan of what is run, and the results that are carried, in the order of the plan.
@@ -66,18 +69,23 @@ def carry_unchanged(
     wanted: Mapping[int, Wanted],
     options: Options,
     known: tuple[BaseHistory | None, Journal],
+    carried: Mapping[int, Result] = NOTHING_CARRIED,
 ) -> Carrying:
     """The plan without the executions of which nothing has changed since a stored result of the base.
 
     ``known``: what the store has of the base, or None if it cannot be used, so that everything runs; and the journal:
-    an execution that has sessions in it is continued, not carried.
+    an execution that has sessions in it is continued, not carried. ``carried``: results by index that are carried
+    already.
     """
     history, journal = known
+    left = tuple(execution for execution in plan.executions if execution.index not in carried)
+    plan, before = replace(plan, executions=left), tuple(carried[index] for index in sorted(carried))
     if options.reuse is None or not plan.executions:
-        return Carrying(plan=plan)
+        return Carrying(plan=plan, results=before)
     if history is None or options.reuse.why_not:
         why = options.reuse.why_not or "the store cannot be used"
-        return Carrying(plan=plan, warnings=(Problem(message=f"nothing is reused, all sessions run: {why}"),))
+        problem = Problem(message=f"nothing is reused, all sessions run: {why}")
+        return Carrying(plan=plan, results=before, warnings=(problem,))
     repetitions = {execution.index: _samples_wanted(execution, options) for execution in plan.executions}
     rule = UnchangedRule(max_age=options.reuse.max_age, repetitions=repetitions)
     begun = {index for index, sessions in journal.sessions.items() if sessions}
@@ -85,7 +93,7 @@ def carry_unchanged(
     found = carry(plan, wanted, history, may_be, rule)
     if found.results:
         services.observer.progress(terminal_line(_carried_in_words(found, history)))
-    return found
+    return replace(found, results=(*before, *found.results))
 
 
 def _samples_wanted(execution: Execution, options: Options) -> int:

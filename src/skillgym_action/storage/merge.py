@@ -10,6 +10,7 @@ from skillgym_action import __version__
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.run_report import RunReport, StoppedForFutility
+from skillgym_action.model.selection import SelectionSummary
 from skillgym_action.reporters.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         judge=_judge(reports),
         limits=_agreed(report.limits for report in reports),
         unchanged=reports[0].unchanged if all(report.unchanged for report in reports) else None,
+        selection=_selection([report.selection for report in reports if report.selection]),
     )
 
 
@@ -81,6 +83,20 @@ def _stopped(reports: list[RunReport]) -> StoppedForFutility | None:
         return None
     return StoppedForFutility(
         repetitions=min(stopped.repetitions for stopped in found), planned=max(stopped.planned for stopped in found)
+    )
+
+
+def _selection(found: list[SelectionSummary]) -> SelectionSummary | None:
+    """The selections of shards, which have different executions, together."""
+    if not found:
+        return None
+    return SelectionSummary(
+        selected=sum(one.selected for one in found),
+        total=sum(one.total for one in found),
+        left_out=sum(one.left_out for one in found),
+        unstored=sum(one.unstored for one in found),
+        reason="; ".join(dict.fromkeys(one.reason for one in found)),
+        base=_agreed(one.base for one in found),
     )
 
 

@@ -64,6 +64,7 @@ from skillgym_action.storage.rates_schema import (
     regression_of,
     several_samples,
 )
+from skillgym_action.storage.selection_schema import SelectionEntry
 from skillgym_action.storage.trigger_schema import TriggerEntry, TriggerRatesEntry, trigger_rates_of
 from skillgym_action.storage.uplift_schema import UpliftEntry
 
@@ -169,7 +170,7 @@ class RunEntry(MappedModel):
     status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
     regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
     queries. ``uplifts``: comparisons of arms; ``arms``: what each of them took. ``unchanged``: that nothing ran, since
-    no skill has changed.
+    no skill or case has changed. ``selection``: which executions ``--changed-only`` has selected.
     """
 
     noun: ClassVar = RunReport
@@ -196,6 +197,7 @@ class RunEntry(MappedModel):
     uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
     arms: Annotated[Several[ArmSpendingEntry], FieldSource(compute=RunReport.arm_spending, read=False)] = ()
     unchanged: Text | None = None
+    selection: SelectionEntry | None = None
     triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 

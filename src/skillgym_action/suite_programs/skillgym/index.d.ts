@@ -444,6 +444,8 @@ export interface SkillGymConfig {
   store?: string;
   /** Which results are taken from the store: `never`, `unchanged`, or `unchanged,max-age=14d`. */
   reuse?: string;
+  /** With `changed-only`: the suites that a change of files selects; none: no case depends on them. */
+  inputs?: { files: string[]; suites: string[] }[];
 }
 
 /** Suites of skills. */
