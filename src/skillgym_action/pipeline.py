@@ -234,6 +234,7 @@ def run(
         suites_from=suites_from,
         stopped_early=stopped_early,
         stopped_for_futility=executed.stopped or options.execute.stopped,
+        attempts=executed.attempts,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
@@ -395,16 +396,17 @@ def _artifacts(services: Services, options: Options, roots: Sequence[ArtifactRoo
 def _journal(services: Services, plan: Plan, options: Options, began: datetime, command: str) -> Journal:
     """A new journal, or with ``--resume`` the journal of the interrupted run."""
     settings = _journal_settings(options)
-    now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
+    job = options.attempt.job
+    now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings, job=job)
     root, inputs = services.suite_source.root, services.workspaces.input_digests()
     digests = {each.index: digest(each, root, inputs.of(each)) for each in plan.executions}
-    journal = Journal(began=began, digests=digests)
+    journal = Journal(began=began, digests=digests, attempt=job.attempt if job else None)
     if options.execute.resume:
         if services.cancelled:
             raise KeyboardInterrupt  # a plan without all suites does not fit the journal, which stays unchanged
         from skillgym_action.stages.resume import resume
 
-        return resume(services, plan, journal, now)
+        return resume(services, plan, journal, now, auto=options.attempt.auto)
     services.directory.begin(now.line())
     return journal
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
 from skillgym_action.limits import MAX_SHOWN_JOURNAL_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, UsageError
+from skillgym_action.model.job_attempt import JobAttempt
 from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
-from skillgym_action.storage.field_types import COMMIT, DIGEST, Id, Path, Text, Time, Usd
+from skillgym_action.storage.field_types import COMMIT, DIGEST, AttemptNumber, Id, Path, Text, Time, Usd
 from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.mapping import MappedModel
+from skillgym_action.storage.mapping import read as stored_noun
 from skillgym_action.storage.results_schema import ResultEntry, ToolEntry
 from skillgym_action.storage.stored_runs import plain_message
 
@@ -29,6 +32,18 @@ EVENT = b'{"event":'
 Count = Annotated[int, Field(ge=1)]
 
 
+class JobEntry(MappedModel):
+    """The attempt of a job on GitHub that a run began in."""
+
+    noun: ClassVar = JobAttempt
+
+    repository: Id
+    run_id: AttemptNumber
+    attempt: AttemptNumber
+    job: Id
+    part: Id = ""
+
+
 class JournalHeadEntry(MappedModel):
     """The first line: how the run began."""
 
@@ -38,6 +53,11 @@ class JournalHeadEntry(MappedModel):
     command: Id
     commit: Annotated[str, Field(pattern=COMMIT)] | None
     settings: dict[Id, float | Id | None]
+    job: JobEntry | None = None
+
+    def job_attempt(self) -> JobAttempt | None:
+        """The attempt that the run began in."""
+        return stored_noun(JobEntry, self.job) if self.job else None
 
 
 class EventEntry(MappedModel):
@@ -118,14 +138,15 @@ class JournalContents:
         return (self.started - Counter((session.digest, session.position) for session in self.all)).total()
 
     def take(self, session: SessionEntry) -> None:
-        """Add a session. It replaces later ones of its execution, and all if the execution has changed."""
+        """Add a session. It replaces later ones of its repetition, and all if the execution has changed."""
         self.all.append(session)
         before = self.sessions.setdefault(session.key, [])
         if before and before[-1].digest != session.digest:
             before.clear()
-        while before and before[-1].position >= session.position:
-            before.pop()
-        before.append(session)
+        if before and before[-1].position >= session.position:
+            repetition = session.position[0]
+            before[:] = [old for old in before if old.position[0] != repetition or old.position < session.position]
+        insort(before, session, key=lambda each: each.position)
 
     def warn(self, number: int, message: str) -> None:
         """Add a warning about a line; after the first few they are only counted."""
