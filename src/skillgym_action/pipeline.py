@@ -22,7 +22,7 @@ from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of, secrets_of_arms
 from skillgym_action.stages.arms import assign_arms
 from skillgym_action.stages.baseline import (
-    add_to_store,
+    add_new_to_store,
     compare_with_store,
     read_baseline,
     read_store,
@@ -36,7 +36,7 @@ from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import HeadCheckout, load
 from skillgym_action.stages.plan import plan
 from skillgym_action.stages.quarantine import quarantined
-from skillgym_action.storage.journal import Journal, JournalHead, digest
+from skillgym_action.storage.journal import Journal, JournalHead, digest, stored_line
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -238,23 +238,31 @@ def run(
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
-    compared = _compared(services, report, options, (base, stored))
+    compared, is_stored = _compared(services, report, options, (base, stored), after=journal.stored_attempt)
+    if is_stored and journal.attempt:
+        services.directory.write_journal_line(stored_line(journal.attempt))
     return _decided_and_published(services, compared, with_first_run(options, stored), show)
 
 
 def _compared(
-    services: Services, report: RunReport, options: Options, baseline: tuple[RunReport | None, StoredBaseline | None]
-) -> RunReport:
-    """The report, compared with a baseline that the user named or with the store, and added to the store.
+    services: Services,
+    report: RunReport,
+    options: Options,
+    baseline: tuple[RunReport | None, StoredBaseline | None],
+    *,
+    after: int,
+) -> tuple[RunReport, bool]:
+    """The report, compared with a baseline that the user named or with the store, and whether it is in the store.
 
-    Shards, which another job puts together, and stored sessions that are judged again are not added.
+    What attempts of the job up to the number ``after`` judged is in it already. Shards, which another job puts
+    together, and stored sessions that are judged again are not added.
     """
     from skillgym_action.stages.report import compare_with_baseline
 
     base, stored = baseline
     compared = compare_with_store(report, stored) if stored else compare_with_baseline(report, base, options.report)
     is_whole = options.plan.shard[1] == 1 and options.plan.only is None
-    return add_to_store(services, compared, options.store) if is_whole else compared
+    return add_new_to_store(services, compared, options.store, after=after) if is_whole else (compared, False)
 
 
 def _cut_off(services: Services, plan: Plan) -> tuple[str, ...]:
@@ -327,7 +335,8 @@ def report(
         refuse_itself(base, options, stored.id, stored.started_at)
     report = report_stored_run(services, compared_with_checkout(services, runs, options))
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
-    compared = _compared(services, report, options, (base, store))
+    before = services.event.run_attempt - 1 if services.event else 0  # they reported, and stored, what they judged
+    compared, _ = _compared(services, report, options, (base, store), after=before)
     return _decided_and_published(services, compared, with_first_run(options, store), show)
 
 

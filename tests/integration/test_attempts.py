@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import action_step
-from scratch import case, committed, config, repository, runner, suite, written
+from scratch import case, committed, config, git_in, repository, runner, suite, written
 from skillgym_action.cli.action_inputs import run_action
 from skillgym_action.model.errors import UsageError
 
@@ -261,6 +261,25 @@ def test_the_budget_is_that_of_all_attempts(job, monkeypatch):
     assert spent.total() == 3
     job.attempt(2, monkeypatch, **more)
     assert job.begun == spent
+
+
+def test_no_sample_is_stored_twice(job, monkeypatch):
+    commit = git_in(job.root, "rev-parse", "HEAD").strip()
+    more = {"mode": "all", "comment": "off", "status": "off", "github-token": "", "store": "path=store"}
+    protected = {"GITHUB_REF_PROTECTED": "true", "GITHUB_SHA": commit}
+    written(job.root, {".git/info/exclude": "store\n"})
+    counts = [{"a": 2, "b-fails": 2, "d": 2}, {"c-crashes": 2}, {}]
+    seen: Counter[str] = Counter()
+    for number, expected in enumerate(counts, start=1):
+        job.attempt(number, monkeypatch, **more, **protected)
+        (job.log / "fixed").touch()
+        stored: Counter[str] = Counter()
+        for file in (job.root / "store").rglob("*.jsonl"):
+            for line in file.read_text().splitlines():
+                stored.update({row["case"]: len(row["sessions"]) for row in json.loads(line)["entries"]})
+        assert stored - seen == Counter(expected)
+        assert [one for one in job.warnings() if "not added" in one] == []
+        seen = stored
 
 
 # --- other runs -------------------------------------------------------------------------------------

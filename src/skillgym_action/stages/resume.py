@@ -73,6 +73,7 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead, *
         spent=tuple(map(_spent, found.all)),
         repeated=tuple(_attempt_and_cost(session) for session in found.all if id(session) not in kept),
         warnings=warnings,
+        stored_attempt=found.stored_attempt,
     )
 
 

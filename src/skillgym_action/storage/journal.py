@@ -72,7 +72,8 @@ class Journal:
 
     ``digests``: of all executions, by index. ``sessions``: those that need not run again, by index.
     ``spent``: costs of all sessions, including those that no longer count. ``attempt``: of the job on GitHub that this
-    run is in. ``repeated``: the attempts and costs of sessions that no longer count.
+    run is in. ``repeated``: the attempts and costs of sessions that no longer count. ``stored_attempt``: the last one
+    whose results were added to the store, 0: none.
     """
 
     began: datetime
@@ -82,6 +83,7 @@ class Journal:
     warnings: tuple[Problem, ...] = ()
     attempt: int | None = None
     repeated: tuple[tuple[int | None, float | None], ...] = ()
+    stored_attempt: int = 0
 
 
 def digest(execution: Execution, root: Path, inputs: tuple[str, ...] = ()) -> str:
@@ -113,6 +115,11 @@ def event_line(event: Literal["started", "judging"], digest: str, position: tupl
     """
     repetition, session = position
     return f'{{"event":"{event}","digest":"{digest}","repetition":{repetition},"session":{session}}}'
+
+
+def stored_line(attempt: int) -> str:
+    """The line that the results up to this attempt of the job were added to the store."""
+    return f'{{"event":"stored","attempt":{attempt}}}'
 
 
 def session_line(digest: str, attempted: SessionResult) -> str:

@@ -29,6 +29,7 @@ Key = tuple[str, str, str | None, str | None]
 SessionKey = tuple[str, tuple[int, int]]
 """A session: the digest of its execution, repetition and number."""
 EVENT = b'{"event":'
+STORED = b'{"event":"stored"'
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -67,6 +68,13 @@ class EventEntry(MappedModel):
     digest: Annotated[str, Field(pattern=DIGEST)]
     repetition: Count
     session: Count
+
+
+class StoredEvent(MappedModel):
+    """The results up to this attempt of the job were added to the store."""
+
+    event: Literal["stored"]
+    attempt: AttemptNumber
 
 
 class TroubleEntry(MappedModel):
@@ -122,6 +130,7 @@ class JournalContents:
     """The content of a journal. ``sessions``: those that count, ``all``: also those that only count as costs.
 
     ``started`` and ``judging``: how often sessions began, and how often their commands, graders or checks did.
+    ``stored_attempt``: the last attempt of the job whose results were added to the store, 0: none.
     """
 
     began: JournalHeadEntry | None = None
@@ -131,6 +140,7 @@ class JournalContents:
     unshown: int = 0
     started: Counter[SessionKey] = field(default_factory=Counter)
     judging: Counter[SessionKey] = field(default_factory=Counter)
+    stored_attempt: int = 0
 
     @property
     def interrupted(self) -> int:
@@ -179,6 +189,12 @@ def read(lines: Iterable[bytes]) -> JournalContents:
 
 
 def _count(found: JournalContents, number: int, line: bytes) -> None:
+    if line.startswith(STORED):
+        try:
+            found.stored_attempt = StoredEvent.model_validate_json(line, strict=True).attempt
+        except ValidationError as error:
+            found.warn(number, f"{_mistake(error)}; the line is ignored")
+        return
     try:
         entry = EventEntry.model_validate_json(line, strict=True)
     except ValidationError as error:

@@ -1,0 +1,42 @@
+"""What reports say about the attempts of a job."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import report
+from skillgym_action.model.job_attempt import AttemptShare
+from skillgym_action.reporters.attempt_wording import attempt_sentences
+
+
+def share(number: int, sessions: int, usd: float | None = 0.0, **more: object) -> AttemptShare:
+    return AttemptShare(number=number, sessions=sessions, cost_usd=usd, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("shares", "sentences"),
+    [
+        pytest.param((), [], id="not in a job"),
+        pytest.param((share(1, 12, 3.0),), [], id="one attempt"),
+        pytest.param(
+            (share(1, 12, 3.0), share(2, 3, 0.75)),
+            ["sessions by attempt of the job: 12 of attempt 1 ($3.00), 3 of attempt 2 ($0.75)"],
+            id="two attempts",
+        ),
+        pytest.param(
+            (share(1, 12, None), share(2, 0)),
+            ["sessions by attempt of the job: 12 of attempt 1 (cost unknown), none of attempt 2"],
+            id="nothing ran in this one",
+        ),
+        pytest.param(
+            (share(1, 1, 0.5, repeated=1, repeated_cost_usd=0.25), share(2, 1, 0.5)),
+            [
+                "sessions by attempt of the job: 1 of attempt 1 ($0.50), 1 of attempt 2 ($0.50)",
+                "run again, and not counted in the results: 1 session of attempt 1 ($0.25)",
+            ],
+            id="a session ran again",
+        ),
+    ],
+)
+def test_each_attempt_has_its_sessions_and_their_cost(shares, sentences):
+    assert list(attempt_sentences(report(attempts=shares))) == sentences
