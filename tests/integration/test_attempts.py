@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
+import stat
+import subprocess
+import tempfile
 import time
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,10 +23,9 @@ from skillgym_action.cli.action_inputs import run_action
 from skillgym_action.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from proofs import Proved
 
+IS_ROOT, RUNNER = os.geteuid() == 0, 1001
 TIMES = {"id", "startedAt", "endedAt", "durationMs", "runAttempt", "attempts", "commit"}
 SPENT = """printf '{"type": "session", "cost": {"usd": 0.25}}\\n'"""
 CRASH = """printf '{"type": "error", "class": "runner-crash", "message": "oh", "retryAfter": 0}\\n'"""
@@ -263,6 +267,17 @@ def test_the_budget_is_that_of_all_attempts(job, monkeypatch):
     assert job.begun == spent
 
 
+def test_a_session_that_exceeded_a_limit_does_not_run_again(job, monkeypatch):
+    slow = runner("read -r _ task; echo $task >> $LOG/begun; sleep 60", env={"LOG": str(job.log)})
+    written(job.root, {"skillgym.config.yaml": config(slow), "bench/core.json": suite(case("slow"))})
+    committed(job.root)
+    more = {"timeout": "1", "on-limit": "errored", "repeat": "1", "max-cost": ""}
+    for number in (1, 2):
+        assert job.attempt(number, monkeypatch, **more) == 3
+        assert job.begun == Counter({"slow": 1})
+        assert job.statuses() == ["slow errored 1"]
+
+
 def test_no_sample_is_stored_twice(job, monkeypatch):
     commit = git_in(job.root, "rev-parse", "HEAD").strip()
     more = {"mode": "all", "comment": "off", "status": "off", "github-token": "", "store": "path=store"}
@@ -280,6 +295,63 @@ def test_no_sample_is_stored_twice(job, monkeypatch):
         assert stored - seen == Counter(expected)
         assert [one for one in job.warnings() if "not added" in one] == []
         seen = stored
+
+
+# --- the run directory, brought back by the runner's user ----------------------------------------------
+
+
+@pytest.fixture
+def workspace():
+    """A folder that every user can reach, as a runner's workspace is; pytest's own folders are not."""
+    folder = Path(tempfile.mkdtemp(prefix="skillgym-attempts-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def as_runner(*argv: str, cwd: Path) -> None:
+    """A command of a cache step: as the owner of the workspace, not as root."""
+    who = {"user": RUNNER, "group": RUNNER, "extra_groups": []} if IS_ROOT else {}
+    subprocess.run(argv, cwd=cwd, check=True, **who)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("end", ["at its end", "killed"])
+def test_the_runners_user_can_save_and_restore_what_root_and_agents_wrote(workspace, end):
+    """As actions/cache does, with tar. Where root runs the tests, the action runs as root, and agents as others."""
+    job = Job(workspace)
+    job.log.chmod(0o777)
+    inputs = INPUTS | ({"agent-user": "nobody"} if IS_ROOT else {})
+    if IS_ROOT:
+        subprocess.run(["chown", "-R", f"{RUNNER}:{RUNNER}", job.root], check=True)
+    more = {"GITHUB_JOB": "bench", "GITHUB_REF": "refs/heads/main"}
+    if end == "killed":
+        (job.log / "slow").touch()
+    process, files = action_step.started(job.root, None, inputs, event=("push", {}), GITHUB_RUN_ATTEMPT="1", **more)
+    if end == "killed":
+        deadline = time.monotonic() + 60
+        while job.begun.total() < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        (job.log / "slow").unlink()
+        while stat.S_IMODE(job.run.stat().st_mode) & 0o005 != 0o005 and time.monotonic() < deadline:
+            time.sleep(0.1)  # until access is restored
+    else:
+        assert action_step.finished(process, files).code == 1
+    finished = finished_in([line for line in job.lines() if line.endswith("\n")])
+    owners = {path.stat().st_uid for path in [job.run, *job.run.rglob("*")]}
+    assert end == "killed" or not IS_ROOT or owners == {RUNNER}
+    archive = job.root.parent / "cache.tar"
+    job.root.parent.chmod(0o777)
+    as_runner("tar", "-cf", str(archive), "-C", str(job.root), "run", cwd=job.root)
+    shutil.rmtree(job.run)
+    as_runner("tar", "-xf", str(archive), "-C", str(job.root), cwd=job.root)
+    job.forget()
+    again = action_step.step(job.root, None, inputs, event=("push", {}), GITHUB_RUN_ATTEMPT="2", **more)
+    assert again.code == 1, again.said
+    assert job.begun == SESSIONS - finished
+    assert job.statuses() == ["a passed 2", "b-fails failed 4", "c-crashes errored 4", "d passed 2"]
+    as_runner("tar", "-cf", str(archive), "-C", str(job.root), "run", cwd=job.root)
 
 
 # --- other runs -------------------------------------------------------------------------------------

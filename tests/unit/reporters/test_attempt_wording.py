@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from builders import report
+from builders import run_report
 from skillgym_action.model.job_attempt import AttemptShare
 from skillgym_action.reporters.attempt_wording import attempt_sentences
 
@@ -39,4 +39,4 @@ def share(number: int, sessions: int, usd: float | None = 0.0, **more: object) -
     ],
 )
 def test_each_attempt_has_its_sessions_and_their_cost(shares, sentences):
-    assert list(attempt_sentences(report(attempts=shares))) == sentences
+    assert list(attempt_sentences(run_report("a passed", attempts=shares))) == sentences
