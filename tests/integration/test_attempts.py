@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import subprocess
 import tempfile
 import time
@@ -334,8 +333,8 @@ def test_the_runners_user_can_save_and_restore_what_root_and_agents_wrote(worksp
         process.kill()
         process.communicate()
         (job.log / "slow").unlink()
-        while stat.S_IMODE(job.run.stat().st_mode) & 0o005 != 0o005 and time.monotonic() < deadline:
-            time.sleep(0.1)  # until access is restored
+        if IS_ROOT:  # the step of the how-to
+            subprocess.run(["chown", "-R", f"{RUNNER}:{RUNNER}", job.run], check=True)
     else:
         assert action_step.finished(process, files).code == 1
     finished = finished_in([line for line in job.lines() if line.endswith("\n")])
