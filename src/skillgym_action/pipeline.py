@@ -225,22 +225,19 @@ def run(
     services.hosts.close()  # frees memory for reports, which need no suite
     shard = "{}/{}".format(*options.plan.shard) if options.plan.shard[1] > 1 else None
     report = report_run(services, plan, executed.results, journal, command=command, shard=shard)
-    stopped_early = options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
     report = replace(
         report,
         results=with_inputs(report.results, wanted),
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
         incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
-        stopped_early=stopped_early,
+        stopped_early=_may_stop_early(plan, options),
         stopped_for_futility=executed.stopped or options.execute.stopped,
         attempts=executed.attempts,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
-    compared, is_stored = _compared(services, report, options, (base, stored), after=journal.stored_attempt)
-    if is_stored and journal.attempt:
-        services.directory.write_journal_line(stored_line(journal.attempt))
+    compared = _compared(services, report, options, (base, stored), journal)
     return _decided_and_published(services, compared, with_first_run(options, stored), show)
 
 
@@ -249,20 +246,30 @@ def _compared(
     report: RunReport,
     options: Options,
     baseline: tuple[RunReport | None, StoredBaseline | None],
-    *,
-    after: int,
-) -> tuple[RunReport, bool]:
-    """The report, compared with a baseline that the user named or with the store, and whether it is in the store.
+    journal: Journal | None = None,
+) -> RunReport:
+    """The report, compared with a baseline that the user named or with the store, and added to the store.
 
-    What attempts of the job up to the number ``after`` judged is in it already. Shards, which another job puts
-    together, and stored sessions that are judged again are not added.
+    Shards, which another job puts together, and stored sessions that are judged again are not added; nor is what
+    earlier attempts of the job have added, as ``journal`` has it, or else all that they judged.
     """
     from skillgym_action.stages.report import compare_with_baseline
 
     base, stored = baseline
     compared = compare_with_store(report, stored) if stored else compare_with_baseline(report, base, options.report)
-    is_whole = options.plan.shard[1] == 1 and options.plan.only is None
-    return add_new_to_store(services, compared, options.store, after=after) if is_whole else (compared, False)
+    if options.plan.shard[1] > 1 or options.plan.only is not None:
+        return compared
+    before = services.event.run_attempt - 1 if services.event else 0
+    after = journal.stored_attempt if journal else before
+    compared, is_stored = add_new_to_store(services, compared, options.store, after=after)
+    if is_stored and journal and journal.attempt:
+        services.directory.write_journal_line(stored_line(journal.attempt))
+    return compared
+
+
+def _may_stop_early(plan: Plan, options: Options) -> bool:
+    """Whether executions may have ended before all of their repetitions."""
+    return options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
 
 
 def _cut_off(services: Services, plan: Plan) -> tuple[str, ...]:
@@ -335,8 +342,7 @@ def report(
         refuse_itself(base, options, stored.id, stored.started_at)
     report = report_stored_run(services, compared_with_checkout(services, runs, options))
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
-    before = services.event.run_attempt - 1 if services.event else 0  # they reported, and stored, what they judged
-    compared, _ = _compared(services, report, options, (base, store), after=before)
+    compared = _compared(services, report, options, (base, store))
     return _decided_and_published(services, compared, with_first_run(options, store), show)
 
 
