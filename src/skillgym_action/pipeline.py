@@ -23,7 +23,7 @@ from skillgym_action.repository.suite_source import SUITES_FROM, normalized
 from skillgym_action.settings.runners import secrets_of, secrets_of_arms
 from skillgym_action.stages.arms import assign_arms
 from skillgym_action.stages.baseline import (
-    add_to_store,
+    add_new_to_store,
     compare_with_store,
     read_baseline,
     read_store,
@@ -40,7 +40,7 @@ from skillgym_action.stages.load import HeadCheckout, load
 from skillgym_action.stages.plan import plan
 from skillgym_action.stages.quarantine import quarantined
 from skillgym_action.stages.reuse import carry_unchanged, with_carried, with_whole_digests, without_carried
-from skillgym_action.storage.journal import Journal, JournalHead, digest
+from skillgym_action.storage.journal import Journal, JournalHead, digest, stored_line
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -241,19 +241,19 @@ def run(
     shard = "{}/{}".format(*options.plan.shard) if options.plan.shard[1] > 1 else None
     plan, results = with_carried(plan, executed.results, carrying)
     report = report_run(services, plan, results, journal, command=command, shard=shard)
-    stopped_early = options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
     report = replace(
         report,
         results=with_inputs(report.results, wanted),
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
         incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
-        stopped_early=stopped_early,
+        stopped_early=_may_stop_early(plan, options),
         stopped_for_futility=executed.stopped or options.execute.stopped,
+        attempts=executed.attempts,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
-    compared = _compared(services, report, options, (base, stored))
+    compared = _compared(services, report, options, (base, stored), journal)
     return _decided_and_published(services, compared, with_first_run(options, stored), show)
 
 
@@ -281,11 +281,16 @@ def _carried(
 
 
 def _compared(
-    services: Services, report: RunReport, options: Options, baseline: tuple[RunReport | None, StoredBaseline | None]
+    services: Services,
+    report: RunReport,
+    options: Options,
+    baseline: tuple[RunReport | None, StoredBaseline | None],
+    journal: Journal | None = None,
 ) -> RunReport:
     """The report, compared with a baseline that the user named or with the store, and added to the store.
 
-    Shards, which another job puts together, and stored sessions that are judged again are not added.
+    Shards, which another job puts together, and stored sessions that are judged again are not added; nor is what
+    earlier attempts of the job have added, as ``journal`` has it, or else all that they judged.
     """
     from skillgym_action.stages.report import compare_with_baseline
 
@@ -294,8 +299,19 @@ def _compared(
         compared = compare_with_store(report, stored)
     else:
         compared = compare_with_baseline(report, base, options.report)
-    is_whole = options.plan.shard[1] == 1 and options.plan.only is None
-    return add_to_store(services, compared, options.store) if is_whole else compared
+    if options.plan.shard[1] > 1 or options.plan.only is not None:
+        return compared
+    before = services.event.run_attempt - 1 if services.event else 0
+    after = journal.stored_attempt if journal else before
+    compared, is_stored = add_new_to_store(services, compared, options.store, after=after)
+    if is_stored and journal and journal.attempt:
+        services.directory.write_journal_line(stored_line(journal.attempt))
+    return compared
+
+
+def _may_stop_early(plan: Plan, options: Options) -> bool:
+    """Whether executions may have ended before all of their repetitions."""
+    return options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
 
 
 def _cut_off(services: Services, plan: Plan) -> tuple[str, ...]:
@@ -453,16 +469,17 @@ def _journal(
 ) -> tuple[Journal, str | None]:
     """A new journal, with the line that its file is to begin with; or with ``--resume`` that of the interrupted run."""
     settings = _journal_settings(options)
-    now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings)
+    job = options.attempt.job
+    now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings, job=job)
     root, inputs = services.suite_source.root, services.workspaces.input_digests()
     digests = {each.index: digest(each, root, inputs.of(each)) for each in plan.executions}
-    journal = Journal(began=began, digests=digests)
+    journal = Journal(began=began, digests=digests, attempt=job.attempt if job else None)
     if options.execute.resume:
         if services.cancelled:
             raise KeyboardInterrupt  # a plan without all suites does not fit the journal, which stays unchanged
         from skillgym_action.stages.resume import resume
 
-        return resume(services, plan, journal, now), None
+        return resume(services, plan, journal, now, auto=options.attempt.auto), None
     return journal, now.line()
 
 

@@ -87,7 +87,7 @@ def test_every_entry_says_in_a_sentence_what_it_is(section):
 
 def test_no_input_has_a_default_that_would_hide_the_configuration_file():
     given = [name for name, entry in ACTION["inputs"].items() if "default" in entry or "required" in entry]
-    assert given == ["github-token"], "which no configuration file may hold"
+    assert given == ["github-token", "matrix"], "which no configuration file may hold"
 
 
 def test_it_runs_the_image_of_this_repository_and_passes_no_text_on_a_command_line():

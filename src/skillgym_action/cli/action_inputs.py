@@ -55,6 +55,7 @@ ACTION_ONLY = (
     "allow-untrusted",
     "github-token",
     "working-directory",
+    "matrix",
 )
 MODES = ("all", "run", "report", "trend")
 # What mode trend uses; another input that is set would have no effect, which is an error.
@@ -125,7 +126,7 @@ def settings_of(inputs: Mapping[str, str], *, container: bool = True) -> Setting
     )
     written = {field: name for name, field in declared.items()} | {"runner": "runners", "report": "reports"}
     if container:
-        folders = [name for name in ("output", "record", "resume") if name in fields]
+        folders = [name for name in ("output", "record", "resume") if name in fields]  # `auto` passes as one
         fields |= {name: _inside(str(fields[name]), f"input {written[name]}: ") for name in folders}
     fields.setdefault("install_agents", True)
     fields["no_html"] = not _boolean(inputs, "html")
@@ -259,6 +260,7 @@ def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -
         outputs=step_file(environment, "GITHUB_OUTPUT"),
         workspace=Path(os.path.realpath(Path.cwd())),
         confined=COMPOSITE not in environment,
+        matrix=inputs.get("matrix", ""),
     )
 
 

@@ -129,7 +129,7 @@ class Attempt:
     ``repetition`` counts from 1; ``session`` counts the sessions of the repetition from 1: 2 is its first retry.
     ``directory``: folder of its artifacts, relative to the run directory. ``held``: of a judged session in an arm,
     whether each assertion that is compared counts as held, in the order of the outcomes; none after a limit.
-    ``score``: of a case with a threshold, 0 to 1.
+    ``score``: of a case with a threshold, 0 to 1. ``run_attempt``: the attempt of the job on GitHub that ran it.
     """
 
     repetition: int
@@ -141,6 +141,7 @@ class Attempt:
     message: str | None = None
     held: tuple[bool | None, ...] = ()
     score: float | None = None
+    run_attempt: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.comparison import Comparison
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Runner
+    from skillgym_action.model.job_attempt import AttemptShare
     from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.links import Links
     from skillgym_action.model.result import Result
@@ -80,6 +81,7 @@ class RunReport:
     judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
     before 1.0. ``other_arms``: results of the arms that do not decide; ``uplifts``: what the comparison with them says.
     ``quarantined``: results that decide nothing, in the order of the plan.
+    ``attempts``: of a run that attempts of a job on GitHub may share, what each contributed, in their order.
     ``unchanged``: that nothing ran, since only changed skills or cases were to run and none has changed; None:
     otherwise. ``selection``: the executions that a change touches; None: all were to run.
     ``decision`` is None until the gate has decided.
@@ -110,6 +112,7 @@ class RunReport:
     other_arms: tuple[Result, ...] = ()
     uplifts: tuple[Uplift, ...] = ()
     quarantined: tuple[Result, ...] = ()
+    attempts: tuple[AttemptShare, ...] = ()
     unchanged: str | None = None
     selection: SelectionSummary | None = None
     decision: Decision | None = None

@@ -9,6 +9,7 @@ from skillgym_action.comparison.differences import limits_in_words
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.samples import samples_of
 from skillgym_action.model.verdicts import TROUBLES, Status
+from skillgym_action.reporters.attempt_wording import attempt_sentences
 from skillgym_action.reporters.carried_wording import carried_fact, carried_outcome, carried_results, saved
 from skillgym_action.reporters.failed_assertions import failed_assertions, not_holding
 from skillgym_action.reporters.html_charts import charts_of
@@ -155,7 +156,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         sessions=markup(parts.sessions),
         reasons=tuple(map(inline, _reasons(report))),
         figures=tuple(_figures(report, totals)),
-        rates=tuple(map(inline, sentences)),
+        rates=tuple(map(inline, (*attempt_sentences(report), *sentences))),
         baseline=tuple(_baselines(report.comparison)),
         arms_explained=arms_paragraph(report),
         arms=tuple(arm_rows(report)),

@@ -10,6 +10,7 @@ from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import Status
+from skillgym_action.reporters.attempt_wording import attempt_sentences
 from skillgym_action.reporters.carried_wording import carried_fact
 from skillgym_action.reporters.markdown_failures import grouped
 from skillgym_action.reporters.markdown_rows import NAME, code, inline, linked
@@ -176,8 +177,9 @@ class ReportTotals:
     def rates(self, *, whole: bool = True) -> Iterator[Markup]:
         """The rate over all runners in words; by case, so that runners are no independent samples.
 
-        Not ``whole``: only what explains the table.
+        Not ``whole``: only what explains the table. First which attempt of the job ran the sessions.
         """
+        yield from (inline(f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in attempt_sentences(self.report))
         notes = [OTHER_CASES_NOTE] if any("†" in rate_cell(totals) for totals in self.runner_totals.values()) else []
         notes += [MEANS_NOTE] if any(len(result.attempts) > 1 for result in self.report.results) else []
         sentences = rate_sentences(self.totals, self.report) if whole else ()

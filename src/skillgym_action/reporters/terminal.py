@@ -13,6 +13,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.samples import is_flaky, passed_after_failure
 from skillgym_action.model.verdicts import TROUBLES, Status
+from skillgym_action.reporters.attempt_wording import attempt_sentences
 from skillgym_action.reporters.carried_wording import carried_fact, origin_in_words, origins, saved
 from skillgym_action.reporters.quarantine_wording import quarantine_fact, quarantine_reason, quarantined_outcome
 from skillgym_action.reporters.rate_wording import (
@@ -135,8 +136,9 @@ def _most_expensive(report: RunReport) -> Iterator[str]:
 
 
 def _rates(report: RunReport) -> Iterator[str]:
-    """The pass rate, executions whose sessions differ, and the comparison with the baseline, a line each."""
-    lines = [f"rate {sentence}" for sentence in rate_sentences(report.totals(), report)]
+    """Attempts of the job, the pass rate, executions whose sessions differ, the comparison with the baseline."""
+    lines = [*attempt_sentences(report)]
+    lines += [f"rate {sentence}" for sentence in rate_sentences(report.totals(), report)]
     lines += [terminal_line(one) for one in (*trigger_sentences(report), *selection_sentences(report))]
     mixed = mixed_results(report)
     for result, words in mixed[:MAX_LISTED_NAMES]:

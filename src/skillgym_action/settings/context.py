@@ -29,7 +29,7 @@ class Job:
     of the commit, if agents must not see the agent configuration in it; else None. ``workspace``: the folder that paths
     in outputs are relative to. ``confined``: whether files that are written outside of it are lost with the step.
     ``repository_token``: for git, also where nothing is published. ``stores``: whether this job may add results to the
-    store, which one of ``mode: run`` leaves to the job that reports.
+    store, which one of ``mode: run`` leaves to the job that reports. ``matrix``: its matrix values, as JSON.
     """
 
     event: GitHubEvent | None = None
@@ -43,6 +43,7 @@ class Job:
     untrusted_repository: str | None = None
     repository_token: str = field(default="", repr=False)
     stores: bool = True
+    matrix: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -36,6 +36,7 @@ from skillgym_action.model.keyword_expression import KeywordExpression, parse_ke
 from skillgym_action.model.quarantine import QuarantineFile
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
+from skillgym_action.settings.attempt_options import AttemptOptions
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, STORED, Input, Option
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
@@ -356,7 +357,9 @@ class Settings(ForeignSettings, TrendSettings):
     quiet: Annotated[bool, Option(GATE, None, "Show only errors and the verdict.", short="q")] = False
     no_color: Annotated[bool, Option((*GATE, "doctor"), None, "Disable colored output.")] = False
     resume: Annotated[
-        str | None, Option(RUN, "DIR", "Resume the run in DIR; run only the missing sessions."), Input("resume")
+        str | None,
+        Option(RUN, "DIR", "Resume the run in DIR, or with `auto` an earlier attempt's; run what is missing."),
+        Input("resume"),
     ] = None
     dry_run: Annotated[bool, Option(RUN, None, "Show what would run; start nothing.")] = False
 
@@ -488,5 +491,6 @@ class Options:
     store: StoreOptions | None = None
     reuse: ReuseOptions | None = None
     changed: ChangedOptions | None = None
+    attempt: AttemptOptions = field(default_factory=AttemptOptions)
     templates: TemplateSources | None = None
     judge: JudgeConfig | None = None

@@ -21,6 +21,7 @@ from skillgym_action.model.suite import Bootstrap, SkillSettings, WorkspaceSpec
 from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
 from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.settings.arm_options import arm_options
+from skillgym_action.settings.attempt_options import RESUME_AUTO, attempt_options, directory_name
 from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_name, store_options
 from skillgym_action.settings.changed_options import changed_options
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
@@ -113,6 +114,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         store=store_options(settings, config, context),
         reuse=reuse_options(settings, config, context),
         changed=changed_options(settings, config, context),
+        attempt=attempt_options(settings, context),
         templates=_templates(settings, config, context),
         judge=_judge(config, context.environment),
     )
@@ -418,23 +420,31 @@ def _skills(settings: Settings, config: Config, context: LaunchContext) -> Skill
 def run_directory(settings: Settings, config: Config, context: LaunchContext) -> Path:
     """The run directory: ``--output``, the run to resume, or a new name below the folder of run directories.
 
+    With ``--resume auto`` the attempts of a job have the same name.
+
     Raises UsageError, also for a directory in the checkout that a symbolic link leads to.
     """
     output = Path(os.path.normpath(context.cwd / settings.output)) if settings.output else None
-    if settings.output_dir and (settings.output or settings.resume):
+    named = settings.output or (settings.resume and settings.resume != RESUME_AUTO)
+    if settings.output_dir and named:
         other = "--output" if settings.output else "--resume"
         raise UsageError(
             f"{other} and --output-dir: the one names the run directory, the other the folder of a new one",
             remedy="leave one of them out",
         )
-    if settings.resume:
+    attempt = attempt_options(settings, context)
+    if attempt.auto:
+        _refuse_dry_run(settings)
+        directory = output or run_directories(settings, config, context) / directory_name(attempt)
+    elif settings.resume:
         directory = _resumed(settings, context.cwd / settings.resume, output)
     elif output:
         directory = output
     else:
         directory = run_directories(settings, config, context) / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     context.checkout.refuse(directory, "the run directory")
-    _refuse_outside(directory, f"the run directory {settings.resume or settings.output or directory}", context)
+    shown = directory if attempt.auto else settings.resume or settings.output or directory
+    _refuse_outside(directory, f"the run directory {shown}", context)
     return directory
 
 
@@ -447,12 +457,16 @@ def run_directories(settings: Settings, config: Config, context: LaunchContext) 
     return context.suite_source.in_head(folder)
 
 
+def _refuse_dry_run(settings: Settings) -> None:
+    if settings.dry_run:
+        raise UsageError("--resume and --dry-run: nothing would start", remedy="leave one of them out")
+
+
 def _resumed(settings: Settings, named: Path, output: Path | None) -> Path:
     directory = Path(os.path.normpath(named))
     if output and output != directory:
         raise UsageError("--resume and --output: a resumed run stays in its directory", remedy="leave one of them out")
-    if settings.dry_run:
-        raise UsageError("--resume and --dry-run: nothing would start", remedy="leave one of them out")
+    _refuse_dry_run(settings)
     if not (directory / JOURNAL).is_file():
         raise UsageError(
             f"cannot resume {settings.resume}: there is no {JOURNAL} in it",

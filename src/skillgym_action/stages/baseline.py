@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
 from skillgym_action.baselines import StoreAccessError, StoreError
+from skillgym_action.baselines.attempt_samples import of_attempts_after
 from skillgym_action.baselines.execution_digests import ExecutionDigests
 from skillgym_action.baselines.permission import base_branch, base_revision, refusal, run_group
 from skillgym_action.baselines.pooling import Wanted, pooled, provisional, wanted_of
@@ -279,6 +280,21 @@ def _inconclusive(stored: StoredBaseline) -> Comparison:
         reason=f"{UNUSABLE}: {stored.problem}",
         coverage=nothing,
     )
+
+
+def add_new_to_store(
+    services: Services, report: RunReport, store: StoreOptions | None, *, after: int
+) -> tuple[RunReport, bool]:
+    """Add what attempts of the job after the number ``after`` have judged; whether all of the report is in the store.
+
+    What prevents it is a warning of the report.
+    """
+    new = of_attempts_after(report, after)
+    if not any(result.attempts for result in new.results) and any(result.attempts for result in report.results):
+        return report, True
+    added = add_to_store(services, new, store)
+    is_stored = added is new and store is not None and not report.cancelled
+    return replace(report, warnings=added.warnings, cancelled=added.cancelled), is_stored
 
 
 def add_to_store(services: Services, report: RunReport, store: StoreOptions | None) -> RunReport:

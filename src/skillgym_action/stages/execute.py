@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -21,7 +21,9 @@ from skillgym_action.model.run_report import StoppedForFutility
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.sessions.assertion_context import SuiteClassifier
+from skillgym_action.sessions.attempt_shares import attempt_shares, in_attempt
 from skillgym_action.sessions.budget import Budget
+from skillgym_action.sessions.execution_progress import ExecutionProgress
 from skillgym_action.sessions.failure_limit import FailureLimit
 from skillgym_action.sessions.hidden_paths import hide_suites
 from skillgym_action.sessions.hooks import run_hooks_after_all, untrusted_skill
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
+    from skillgym_action.model.job_attempt import AttemptShare
     from skillgym_action.services import Services
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.storage.journal import Journal
@@ -53,10 +56,11 @@ class Executed:
     """All results of a plan, in its order.
 
     ``stopped``: None unless the run was stopped for futility. ``incomplete``: why results are missing, or sessions that
-    would have decided about that, a sentence per reason.
+    would have decided about that, a sentence per reason. ``attempts``: of the job on GitHub, in their order.
     """
 
     results: tuple[Result, ...]
+    attempts: tuple[AttemptShare, ...] = ()
     stopped: StoppedForFutility | None = None
     incomplete: tuple[str, ...] = ()
 
@@ -85,7 +89,8 @@ def execute(
     if services.snapshots:
         services.snapshots.save()
     in_order = tuple(results[index] for index in sorted(results))
-    return Executed(results=in_order, stopped=stopped, incomplete=(*missing, *executor.unstarted()))
+    incomplete = (*missing, *executor.unstarted())
+    return Executed(results=in_order, stopped=stopped, incomplete=incomplete, attempts=executor.attempts())
 
 
 def _run(executor: _Executor, plan: Plan) -> dict[int, Result]:
@@ -142,23 +147,6 @@ def _next_lane(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:
         return ()
 
 
-@dataclass(eq=False, slots=True)
-class _Progress:
-    """An execution and its sessions so far; ``earlier``: how many of them are of before the run was resumed."""
-
-    execution: Execution
-    sessions: list[SessionResult]
-    earlier: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.earlier = len(self.sessions)
-
-    def next_repetition(self, options: ExecuteOptions) -> int:
-        """The repetition of the next session; 0 if there is none."""
-        position = next_session(self.execution, self.sessions, options)
-        return position[0] if position else 0
-
-
 class _Executor:
     """What the executions of one run share: stopped runners and budgets."""
 
@@ -196,6 +184,10 @@ class _Executor:
         """Why executions were not started: a sentence, if the run ended because of failures."""
         return self._failures.missing()
 
+    def attempts(self) -> tuple[AttemptShare, ...]:
+        """What each attempt of the job contributed; () if that is not known of all sessions."""
+        return attempt_shares(self._journal, (each for sessions in self._sessions.values() for each in sessions))
+
     def with_sessions(self) -> frozenset[int]:
         """Indexes of the executions that have sessions."""
         return frozenset(index for index, sessions in self._sessions.items() if sessions)
@@ -230,7 +222,10 @@ class _Executor:
     ) -> list[Result]:
         """Run a case on a runner in its arms: the first repetition in each of them, then the second one, and so on."""
         results: list[Result] = []
-        unfinished = [_Progress(execution, list(self._sessions.get(execution.index, ()))) for execution in executions]
+        unfinished = [
+            ExecutionProgress.of(execution, self._sessions.get(execution.index, ()), self.options)
+            for execution in executions
+        ]
         while unfinished:
             progress = min(unfinished, key=lambda one: one.next_repetition(self.options))
             execution = progress.execution
@@ -250,26 +245,30 @@ class _Executor:
             results.append(_reported(self.services, result))
         return results
 
-    def _advance(self, progress: _Progress, done: Mapping[str, Result]) -> Result | None:
+    def _advance(self, progress: ExecutionProgress, done: Mapping[str, Result]) -> Result | None:
         """Run the next session of an execution. Its result if it is complete, stopped or must not start; else None."""
         execution, sessions, services = progress.execution, progress.sessions, self.services
-        if not sessions:
+        if not sessions and not progress.stored:
             if unstarted := self._result_without_session(execution, done):
                 return _redacted(services, unstarted)
             for folder in (execution.directory, f"workspaces/{execution.directory}"):
                 services.directory.clear(folder)
         with services.processes.work_slots.occupied():
             position, stopped = next_session(execution, sessions, self.options), None
-            if position and sessions:
-                stopped = self._wait_or_stop(execution, sessions, position, progress.earlier)
+            if progress.take(position):
+                return None
+            if position and (sessions or progress.stored):
+                stopped = self._wait_or_stop(progress, position)
             if position and not stopped:
-                if len(sessions) == progress.earlier:
+                if not progress.started:
                     services.observer.started(execution)
+                progress.started = progress.waits = True
                 sessions.append(self._run_session(execution, position))
                 return None
+            progress.take_all()
             result = self._complete(execution, sessions, stopped)
         # Earlier sessions were redacted with the secrets that the run had before it was resumed.
-        return _redacted(services, result) if progress.earlier else result
+        return _redacted(services, result) if progress.resumed else result
 
     def _result_without_session(self, execution: Execution, done: Mapping[str, Result]) -> Result | None:
         """The result of an execution that must not start; None: start it.
@@ -324,15 +323,13 @@ class _Executor:
             return self.completed(execution, result)
         return result
 
-    def _wait_or_stop(
-        self, execution: Execution, sessions: list[SessionResult], position: tuple[int, int], before: int
-    ) -> Judgement | None:
+    def _wait_or_stop(self, progress: ExecutionProgress, position: tuple[int, int]) -> Judgement | None:
         """Wait before a retry. The judgement if the session at ``position`` must not start; else None."""
-        last, is_retry = sessions[-1], position[1] > 1
-        if not self.services.cancelled and (refusal := self._refusal(execution)):
+        is_retry = position[1] > 1
+        if not self.services.cancelled and (refusal := self._refusal(progress.execution)):
             return refusal
-        if last.trouble and is_retry and len(sessions) > before:
-            wait = _retry_wait(last.trouble, count_troubled(sessions))
+        if is_retry and progress.waits and (trouble := progress.sessions[-1].trouble):
+            wait = _retry_wait(trouble, count_troubled(progress.sessions))
             with self.services.processes.work_slots.released():
                 self.services.clock.pause(wait, self.services.cancelled)
         return CANCELLED_JUDGEMENT if self.services.cancelled else None
@@ -343,7 +340,7 @@ class _Executor:
         before_judging = partial(write_line, event_line("judging", digest, position))
         write_line(event_line("started", digest, position))
         session = run_session(self.services, execution, *position, self.options, before_judging)
-        trouble = session.trouble
+        trouble, session = session.trouble, in_attempt(session, self._journal.attempt)
         write_line(session_line(digest, session))
         with self._lock:
             for budget in self._budgets(execution):

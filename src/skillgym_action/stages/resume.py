@@ -6,15 +6,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_JUDGED_AGAIN_WARNINGS, MAX_LISTED_EXECUTIONS, MAX_QUOTED_VERSION_CHARACTERS
-from skillgym_action.model.errors import Problem
+from skillgym_action.limits import MAX_LISTED_EXECUTIONS, MAX_QUOTED_VERSION_CHARACTERS
+from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.job_attempt import sum_of_costs
 from skillgym_action.model.result import SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import counted
 from skillgym_action.sessions.hooks import workspace_spec
+from skillgym_action.storage.earlier_attempt import OfExecution, limited, not_continued, refusal
 from skillgym_action.storage.journal import Journal, SessionCosts
-from skillgym_action.storage.journal_lines import read
+from skillgym_action.storage.journal_lines import JournalContents, read
 from skillgym_action.storage.results_file import restored_result
 
 if TYPE_CHECKING:
@@ -23,27 +25,41 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan
     from skillgym_action.services import Services
     from skillgym_action.storage.journal import JournalHead
-    from skillgym_action.storage.journal_lines import JournalContents, JournalHeadEntry, Key, SessionEntry
+    from skillgym_action.storage.journal_lines import JournalHeadEntry, Key, SessionEntry
 
 
-def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -> Journal:
+def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead, *, auto: bool = False) -> Journal:
     """``journal`` with the sessions that finished before. If there is no journal file, it begins with ``now``.
 
-    Raises UsageError for a file that is not a journal.
+    ``auto``: so does it unless the run is of an earlier attempt of this job, and sessions that could not be judged are
+    missing, too.
+    Raises UsageError for a file that is not a journal, with ``auto`` for one of this attempt.
     """
-    found = read(services.directory.journal.lines())
+    found, not_continued = _read(services, now, auto=auto)
     services.directory.prepare_resume()
-    if found.began is None:
+    if found.began is None or not_continued:
         services.directory.begin(now.line())
-        return replace(journal, warnings=tuple(found.warnings))
+        return replace(journal, warnings=(*found.warnings, *not_continued))
     by_digest = {sessions[-1].digest: sessions for sessions in found.sessions.values()}
-    sessions = {}
+    stored, doubts = {}, list[Problem]()
     for execution in plan.executions:
-        stored = _finished(by_digest.get(journal.digests[execution.index], ()))
-        sessions[execution.index] = tuple(_session_result(execution, session) for session in stored)
+        finished = tuple(_finished(by_digest.get(journal.digests[execution.index], ())))
+        if auto and journal.attempt:
+            own = OfExecution(execution, found, journal.attempt, services.directory)
+            possible, found_doubts = own.split(finished)
+            doubts += found_doubts
+            finished = tuple(_finished(possible))
+            own.remove_archives(finished)
+        stored[execution.index] = finished
+    sessions = {
+        execution.index: tuple(_session_result(execution, session) for session in stored[execution.index])
+        for execution in plan.executions
+    }
     services.observer.progress(f"resumed: {counted(sum(map(len, sessions.values())), 'session')} finished before")
+    kept = {id(session) for finished in stored.values() for session in finished}
     warnings = (
         *found.warnings,
+        *limited(doubts, "session"),
         *_differences(found.began, now),
         *_unused(found, plan, set(journal.digests.values())),
         *_lost_workspaces(plan, sessions),
@@ -55,19 +71,39 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead) -
         began=datetime.fromisoformat(found.began.started_at),
         sessions=sessions,
         spent=tuple(map(_spent, found.all)),
+        repeated=tuple(_attempt_and_cost(session) for session in found.all if id(session) not in kept),
         warnings=warnings,
+        stored_attempt=found.stored_attempt,
     )
 
 
+def _read(services: Services, now: JournalHead, *, auto: bool) -> tuple[JournalContents, tuple[Problem, ...]]:
+    """The content of the journal. With ``auto`` also a warning if its run is not continued."""
+    try:
+        found = read(services.directory.journal.lines())
+    except UsageError as error:
+        if not auto:
+            raise
+        return JournalContents(), tuple(map(not_continued, (problem.message for problem in error.problems)))
+    if not auto:
+        return found, ()
+    if found.began is None:
+        if now.job and now.job.attempt > 1:
+            services.observer.progress("resume: there is no run of an earlier attempt, so all sessions run")
+        return found, ()
+    if reason := refusal(found.began, now, services.directory.path):
+        return found, (not_continued(reason),)
+    return found, ()
+
+
 def _finished(sessions: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
-    """The sessions of an execution that need not run again: finished ones, up to the first gap."""
-    possible = {(1, 1)}
+    """The sessions of an execution that need not run again: finished ones, of each repetition up to the first gap."""
+    following: dict[int, int] = {}
     for session in sessions:
-        if not session.is_finished or session.position not in possible:
-            return
-        yield session
         repetition, number = session.position
-        possible = {(repetition + 1, 1), (repetition, number + 1)}
+        if session.is_finished and number == following.get(repetition, 1):
+            following[repetition] = number + 1
+            yield session
 
 
 def _session_result(execution: Execution, stored: SessionEntry) -> SessionResult:
@@ -96,6 +132,11 @@ def _spent(session: SessionEntry) -> SessionCosts:
     if session.result.status is Status.SKIPPED:
         costs = session.agent_usd or 0.0, session.judge_usd or 0.0
     return SessionCosts(suite=session.suite, runner=session.result.runner_id or "", costs=costs)
+
+
+def _attempt_and_cost(session: SessionEntry) -> tuple[int | None, float | None]:
+    """The attempt that ran a session, and what it cost."""
+    return session.result.attempts[0].run_attempt, sum_of_costs(*_spent(session).costs)
 
 
 # --- warnings ---------------------------------------------------------------------------------------
@@ -172,9 +213,7 @@ def _judged_again(
             f"checks had begun when the run was interrupted{times}, "
             f"and {'were run again' if done else 'run again with the session'}"
         )
-    if len(notes) > MAX_JUDGED_AGAIN_WARNINGS:
-        notes[MAX_JUDGED_AGAIN_WARNINGS:] = [f"{len(notes) - MAX_JUDGED_AGAIN_WARNINGS:,} more sessions"]
-    yield from (Problem(message=note) for note in notes)
+    yield from limited([Problem(message=note) for note in notes], "session")
 
 
 def _interrupted(number: int) -> Iterator[Problem]:

@@ -46,6 +46,7 @@ def _moment(text: str) -> str:
 
 
 Count = Annotated[int, Field(ge=0, le=10**15)]
+AttemptNumber = Annotated[int, Field(ge=1, le=10**18)]
 LineOrColumn = Annotated[int, Field(ge=1, le=10**9)]
 Seconds = Annotated[float, Field(gt=0, le=10**9)]
 Usd = Annotated[float, Field(ge=0, le=10**9)]

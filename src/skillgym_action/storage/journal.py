@@ -24,17 +24,22 @@ if TYPE_CHECKING:
     from skillgym_action.model.arm import Arm
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Execution
+    from skillgym_action.model.job_attempt import JobAttempt
     from skillgym_action.model.result import SessionResult
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalHead:
-    """How a run began. ``settings``: what finished sessions and missing ones should have in common."""
+    """How a run began. ``settings``: what finished sessions and missing ones should have in common.
+
+    ``job``: the attempt of a job on GitHub that it began in, if it did.
+    """
 
     began: datetime
     command: str
     commit: str | None
     settings: Mapping[str, float | str | None]
+    job: JobAttempt | None = None
     version: str = __version__
 
     def line(self) -> str:
@@ -47,6 +52,7 @@ class JournalHead:
                 "command": self.command,
                 "commit": self.commit,
                 "settings": dict(self.settings),
+                **({"job": to_json(self.job)} if self.job else {}),
             }
         )
 
@@ -65,7 +71,9 @@ class Journal:
     """The journal of this run: when it began and, if it was resumed, its earlier sessions.
 
     ``digests``: of all executions, by index. ``sessions``: those that need not run again, by index.
-    ``spent``: costs of all sessions, including those that no longer count.
+    ``spent``: costs of all sessions, including those that no longer count. ``attempt``: of the job on GitHub that this
+    run is in. ``repeated``: the attempts and costs of sessions that no longer count. ``stored_attempt``: the last one
+    whose results were added to the store, 0: none.
     """
 
     began: datetime
@@ -73,6 +81,9 @@ class Journal:
     sessions: Mapping[int, tuple[SessionResult, ...]] = field(default_factory=dict)
     spent: tuple[SessionCosts, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    attempt: int | None = None
+    repeated: tuple[tuple[int | None, float | None], ...] = ()
+    stored_attempt: int = 0
 
 
 def digest(execution: Execution, root: Path, inputs: tuple[str, ...] = ()) -> str:
@@ -104,6 +115,11 @@ def event_line(event: Literal["started", "judging"], digest: str, position: tupl
     """
     repetition, session = position
     return f'{{"event":"{event}","digest":"{digest}","repetition":{repetition},"session":{session}}}'
+
+
+def stored_line(attempt: int) -> str:
+    """The line that the results up to this attempt of the job were added to the store."""
+    return f'{{"event":"stored","attempt":{attempt}}}'
 
 
 def session_line(digest: str, attempted: SessionResult) -> str:

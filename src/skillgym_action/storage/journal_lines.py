@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
 from skillgym_action.limits import MAX_SHOWN_JOURNAL_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, UsageError
+from skillgym_action.model.job_attempt import JobAttempt
 from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
-from skillgym_action.storage.field_types import COMMIT, DIGEST, Id, Path, Text, Time, Usd
+from skillgym_action.storage.field_types import COMMIT, DIGEST, AttemptNumber, Id, Path, Text, Time, Usd
 from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.mapping import MappedModel
+from skillgym_action.storage.mapping import read as stored_noun
 from skillgym_action.storage.results_schema import ResultEntry, ToolEntry
 from skillgym_action.storage.stored_runs import plain_message
 
@@ -26,7 +29,20 @@ Key = tuple[str, str, str | None, str | None]
 SessionKey = tuple[str, tuple[int, int]]
 """A session: the digest of its execution, repetition and number."""
 EVENT = b'{"event":'
+STORED = b'{"event":"stored"'
 Count = Annotated[int, Field(ge=1)]
+
+
+class JobEntry(MappedModel):
+    """The attempt of a job on GitHub that a run began in."""
+
+    noun: ClassVar = JobAttempt
+
+    repository: Id
+    run_id: AttemptNumber
+    attempt: AttemptNumber
+    job: Id
+    part: Id = ""
 
 
 class JournalHeadEntry(MappedModel):
@@ -38,6 +54,11 @@ class JournalHeadEntry(MappedModel):
     command: Id
     commit: Annotated[str, Field(pattern=COMMIT)] | None
     settings: dict[Id, float | Id | None]
+    job: JobEntry | None = None
+
+    def job_attempt(self) -> JobAttempt | None:
+        """The attempt that the run began in."""
+        return stored_noun(JobEntry, self.job) if self.job else None
 
 
 class EventEntry(MappedModel):
@@ -47,6 +68,13 @@ class EventEntry(MappedModel):
     digest: Annotated[str, Field(pattern=DIGEST)]
     repetition: Count
     session: Count
+
+
+class StoredEvent(MappedModel):
+    """The results up to this attempt of the job were added to the store."""
+
+    event: Literal["stored"]
+    attempt: AttemptNumber
 
 
 class TroubleEntry(MappedModel):
@@ -102,6 +130,7 @@ class JournalContents:
     """The content of a journal. ``sessions``: those that count, ``all``: also those that only count as costs.
 
     ``started`` and ``judging``: how often sessions began, and how often their commands, graders or checks did.
+    ``stored_attempt``: the last attempt of the job whose results were added to the store, 0: none.
     """
 
     began: JournalHeadEntry | None = None
@@ -111,6 +140,7 @@ class JournalContents:
     unshown: int = 0
     started: Counter[SessionKey] = field(default_factory=Counter)
     judging: Counter[SessionKey] = field(default_factory=Counter)
+    stored_attempt: int = 0
 
     @property
     def interrupted(self) -> int:
@@ -118,14 +148,15 @@ class JournalContents:
         return (self.started - Counter((session.digest, session.position) for session in self.all)).total()
 
     def take(self, session: SessionEntry) -> None:
-        """Add a session. It replaces later ones of its execution, and all if the execution has changed."""
+        """Add a session. It replaces later ones of its repetition, and all if the execution has changed."""
         self.all.append(session)
         before = self.sessions.setdefault(session.key, [])
         if before and before[-1].digest != session.digest:
             before.clear()
-        while before and before[-1].position >= session.position:
-            before.pop()
-        before.append(session)
+        if before and before[-1].position >= session.position:
+            repetition = session.position[0]
+            before[:] = [old for old in before if old.position[0] != repetition or old.position < session.position]
+        insort(before, session, key=lambda each: each.position)
 
     def warn(self, number: int, message: str) -> None:
         """Add a warning about a line; after the first few they are only counted."""
@@ -158,6 +189,12 @@ def read(lines: Iterable[bytes]) -> JournalContents:
 
 
 def _count(found: JournalContents, number: int, line: bytes) -> None:
+    if line.startswith(STORED):
+        try:
+            found.stored_attempt = StoredEvent.model_validate_json(line, strict=True).attempt
+        except ValidationError as error:
+            found.warn(number, f"{_mistake(error)}; the line is ignored")
+        return
     try:
         entry = EventEntry.model_validate_json(line, strict=True)
     except ValidationError as error:

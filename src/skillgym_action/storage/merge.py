@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.execution import Runner
+    from skillgym_action.model.job_attempt import AttemptShare
     from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import LimitSettings, SuitesFrom
@@ -71,9 +72,20 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         suites_from=_suites_from(reports),
         judge=_judge(reports),
         limits=_agreed(report.limits for report in reports),
+        attempts=_attempts(reports),
         unchanged=reports[0].unchanged if all(report.unchanged for report in reports) else None,
         selection=_selection([report.selection for report in reports if report.selection]),
     )
+
+
+def _attempts(reports: list[RunReport]) -> tuple[AttemptShare, ...]:
+    """What each attempt of the job contributed to all runs; () if that is not known of one."""
+    if not all(report.attempts for report in reports):
+        return ()
+    found: dict[int, AttemptShare] = {}
+    for share in (share for report in reports for share in report.attempts):
+        found[share.number] = found[share.number].joined(share) if share.number in found else share
+    return tuple(found[number] for number in sorted(found))
 
 
 def _stopped(reports: list[RunReport]) -> StoppedForFutility | None:

@@ -25,6 +25,7 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
 from skillgym_action.model.verdicts import GREEN, FailureClass, Status
+from skillgym_action.storage.attempt_schema import AttemptShareEntry
 from skillgym_action.storage.computed_values import (
     case_location,
     count_of,
@@ -42,6 +43,7 @@ from skillgym_action.storage.field_types import (
     SHORT_DIGEST,
     WEB_ADDRESS,
     ArtifactDir,
+    AttemptNumber,
     Count,
     Id,
     LineOrColumn,
@@ -169,8 +171,9 @@ class RunEntry(MappedModel):
     ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
     status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
     regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
-    queries. ``uplifts``: comparisons of arms; ``arms``: what each of them took. ``unchanged``: that nothing ran, since
-    no skill or case has changed. ``selection``: which executions ``--changed-only`` has selected.
+    queries. ``attempts``: of a job on GitHub. ``uplifts``: comparisons of arms; ``arms``: what each of them took.
+    ``unchanged``: that nothing ran, since no skill or case has changed. ``selection``: which executions
+    ``--changed-only`` has selected.
     """
 
     noun: ClassVar = RunReport
@@ -196,6 +199,7 @@ class RunEntry(MappedModel):
     limits: LimitsEntry | None = None
     uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
     arms: Annotated[Several[ArmSpendingEntry], FieldSource(compute=RunReport.arm_spending, read=False)] = ()
+    attempts: Several[AttemptShareEntry] = ()
     unchanged: Text | None = None
     selection: SelectionEntry | None = None
     triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
@@ -316,7 +320,7 @@ class UsageEntry(MappedModel):
 class AttemptEntry(MappedModel):
     """One session of an execution. ``held``: in an arm, whether each assertion held, in the order of the outcomes.
 
-    ``score``: of a case with a threshold.
+    ``score``: of a case with a threshold. ``runAttempt``: the attempt of the job on GitHub that ran it.
     """
 
     noun: ClassVar = Attempt
@@ -330,6 +334,7 @@ class AttemptEntry(MappedModel):
     artifact_dir: Annotated[ArtifactDir, FieldSource(attribute="directory")]
     held: Several[bool | None] = ()
     score: Annotated[float | None, FieldSource(convert=rounded)] = None
+    run_attempt: AttemptNumber | None = None
 
 
 class FindingEntry(MappedModel):

@@ -214,6 +214,12 @@ class RunDirectory:
                 _copy(file, target / relative)
             self.redact(target / relative)
 
+    def has_session(self, session: str) -> bool:
+        """Whether there is a folder of a session's artifacts, and no link leads to it."""
+        with ExitStack() as stack, suppress(OSError):
+            return self._session(session, stack) is not None
+        return False
+
     def record(self, session: str, target: Path) -> None:
         """Copy what is needed to replay a session. The path of its workspace becomes ``/workspace`` everywhere.
 

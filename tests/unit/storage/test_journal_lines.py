@@ -96,6 +96,11 @@ def told(lines: list[bytes]) -> tuple[list[str], list[str]]:
             id="what was held again makes void what came after it",
         ),
         pytest.param(
+            [held("1.1", "errored"), held("1.2", "errored"), held("2.1"), held("3.1"), held("1.1")],
+            ["a 1.1 passed", "a 2.1 passed", "a 3.1 passed"],
+            id="a repetition that ran again leaves the others",
+        ),
+        pytest.param(
             [held(), held("2.1"), held(digest=OTHER, status="failed")],
             ["a 1.1 failed"],
             id="begun anew, since the suite was another",
@@ -220,6 +225,15 @@ def test_events_are_counted_by_session():
     found = read(journal(*(json.dumps(one, separators=(",", ":")) if isinstance(one, dict) else one for one in lines)))
     assert found.judging == {(ONE, (1, 1)): 1}
     assert (found.started, found.interrupted) == ({(ONE, (1, 1)): 1, (ONE, (1, 2)): 1}, 1)
+
+
+def test_the_last_attempt_that_stored_results_is_known():
+    lines = [f'{{"event":"stored","attempt":{number}}}' for number in (1, 2)]
+    found = read(journal(held(), *lines))
+    assert (found.stored_attempt, found.warnings) == (2, [])
+    found = read(journal(held(), '{"event":"stored","attempt":0}'))
+    (warning,) = map(str, found.warnings)
+    assert (found.stored_attempt, warning.endswith("; the line is ignored")) == (0, True)
 
 
 # --- the first line ---------------------------------------------------------------------------------

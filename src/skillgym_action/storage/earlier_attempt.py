@@ -1,0 +1,127 @@
+"""Whether a journal is of an earlier attempt of this job, and which of its sessions count in this one.
+
+Whoever may write to the cache or the artifacts of a workflow run may have written the journal. What cannot be of an
+earlier attempt does not count, and its session runs again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.limits import MAX_JUDGED_AGAIN_WARNINGS
+from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.verdicts import TROUBLES, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.storage.journal import JournalHead
+    from skillgym_action.storage.journal_lines import JournalContents, JournalHeadEntry, SessionEntry
+    from skillgym_action.storage.run_directory import RunDirectory
+
+
+def refusal(before: JournalHeadEntry, now: JournalHead, directory: Path) -> str | None:
+    """Why the run that began with ``before`` is not continued by ``now``; None: it is of an earlier attempt.
+
+    Raises UsageError if it is of this attempt.
+    """
+    earlier, job = before.job_attempt(), now.job
+    if earlier is None or job is None:
+        return "it does not say which job it is of"
+    if (earlier.repository, earlier.run_id) != (job.repository, job.run_id):
+        return f"it is of the workflow run {earlier.run_id} of {earlier.repository}"
+    if not job.is_same_job(earlier):
+        other = "the same job with another matrix or shard" if earlier.job == job.job else f"the job {earlier.job}"
+        return f"it is of {other}"
+    if earlier.attempt == job.attempt:
+        raise UsageError(
+            f"{directory} has a run of this attempt of the job",
+            remedy="give each step of the job a run directory of its own (report-dir)",
+        )
+    if earlier.attempt > job.attempt:
+        return f"it is of attempt {earlier.attempt}, and this is attempt {job.attempt}"
+    if before.commit != now.commit:
+        return f"it is of commit {before.commit or 'unknown'}, and this is {now.commit or 'no commit'}"
+    changed = [name for name, value in now.settings.items() if before.settings.get(name) != value]
+    return f"it has other settings: {', '.join(changed)}" if changed else None
+
+
+def not_continued(reason: str) -> Problem:
+    """The warning that a run begins anew."""
+    return Problem(
+        message=f"the run in the run directory is not continued, and all sessions run: {reason}",
+        remedy="restore only what an earlier attempt of the same job wrote",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OfExecution:
+    """An execution, and the journal of an earlier attempt; ``attempt`` is the number of this one."""
+
+    execution: Execution
+    journal: JournalContents
+    attempt: int
+    directory: RunDirectory
+
+    def split(self, sessions: Iterable[SessionEntry]) -> tuple[list[SessionEntry], list[Problem]]:
+        """The sessions that count, and a warning for each that cannot be of an earlier attempt.
+
+        Those that could not be judged, at the end of their repetition, do not count.
+        """
+        possible, problems = [], []
+        for session in sessions:
+            if reason := self._doubt(session):
+                repetition, number = session.position
+                which = f"repetition {repetition}" + (f", session {number}" if number > 1 else "")
+                case = f"{self.execution.suite.path} {self.execution.title}"
+                problems.append(Problem(message=f"{case} {which}: run again, since {reason}"))
+            else:
+                possible.append(session)
+        last = {session.position[0]: session.position[1] for session in possible if not _runs_again(session)}
+        return [each for each in possible if each.position[1] <= last.get(each.position[0], 0)], problems
+
+    def remove_archives(self, kept: Iterable[SessionEntry]) -> None:
+        """Remove the archived workspaces of sessions that do not count: fewer sessions may follow now."""
+        ids = {id(session) for session in kept}
+        for session in self.journal.sessions.get(self._key(), ()):
+            if id(session) not in ids:
+                self.directory.clear(f"workspaces/{_folder(self.execution, session.position, '-')}")
+
+    def _key(self) -> tuple[str, str, str | None, str | None]:
+        execution = self.execution
+        return execution.suite.path, execution.case.id, execution.runner.id, execution.arm_name
+
+    def _doubt(self, session: SessionEntry) -> str | None:
+        """Why a session cannot be of an earlier attempt; None: it can."""
+        attempt = session.result.attempts[0]
+        if attempt.run_attempt is None or attempt.run_attempt >= self.attempt:
+            return "the journal does not say which earlier attempt ran it"
+        if not self.journal.started[session.digest, session.position]:
+            return "the journal does not say that it began"
+        folder = _folder(self.execution, session.position, "/")
+        if attempt.artifact_dir != folder or not self.directory.has_session(folder):
+            return f"its artifacts are not in {folder}"
+        return None
+
+
+def _runs_again(session: SessionEntry) -> bool:
+    """Whether a session could not be judged, for other reasons than a limit that the agent exceeded."""
+    limited_by = session.trouble and TROUBLES[session.trouble.kind].errored_origin
+    return session.result.status is Status.ERRORED and not limited_by
+
+
+def _folder(execution: Execution, position: tuple[int, int], joint: str) -> str:
+    """The path of a session's artifacts (``joint``: a slash), or of its archived workspace (a dash)."""
+    repetition, number = position
+    name = f"{execution.directory}/repeat-{repetition}"
+    return f"{name}{joint}session-{number}" if number > 1 else name
+
+
+def limited(problems: Sequence[Problem], noun: str) -> Iterator[Problem]:
+    """The first of many problems, and how many more there are."""
+    yield from problems[:MAX_JUDGED_AGAIN_WARNINGS]
+    if (more := len(problems) - MAX_JUDGED_AGAIN_WARNINGS) > 0:
+        yield Problem(message=f"{more:,} more {noun}s")
