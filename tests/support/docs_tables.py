@@ -19,7 +19,7 @@ from github_faults import of_github_faults
 from paths import REPOSITORY
 from positions import of_attempts, of_positions
 from skillgym_action.agents import AGENTS
-from skillgym_action.cli.arguments import cli
+from skillgym_action.cli.arguments import cli, quarantine
 from skillgym_action.model.exit_codes import EXIT_CODES
 from skillgym_action.model.verdicts import TROUBLES
 from ways_of_writing import of_ways
@@ -44,8 +44,10 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
     """Every option of every command."""
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
-    for command in ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "view"):
-        for option in cli.commands[command].get_params(click.Context(cli.commands[command])):
+    plain = ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "view")
+    of_quarantine = {f"quarantine {name}": command for name, command in quarantine.commands.items()}
+    for command, found in ({name: cli.commands[name] for name in plain} | of_quarantine).items():
+        for option in found.get_params(click.Context(found)):
             if isinstance(option, click.Option) and option.opts[0] != "--help":
                 options.setdefault(option.opts[0], option)
                 takers.setdefault(option.opts[0], []).append(command)

@@ -65,6 +65,9 @@ SCHEMAS: dict[str, Callable[[], dict[str, object] | str]] = {
     "quarantine": _quarantine_schema,
     "x-bench": _suite_schema,
     "results": _results_schema,
-    **{name: partial(_document_schema, name) for name in ("check", "check-cases", "doctor", "compare", "error")},
+    **{
+        name: partial(_document_schema, name)
+        for name in ("check", "check-cases", "doctor", "compare", "quarantine-suggest", "error")
+    },
     "typescript": _typescript_types,
 }

@@ -34,5 +34,6 @@ class Input:
 RUN = ("run",)
 SELECT = ("run", "list", "check")
 REPORT = ("report",)
+SUGGEST = "quarantine suggest"
 DECIDE = ("run", "rejudge", "report")
 GATE = (*DECIDE, "compare")

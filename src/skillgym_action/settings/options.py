@@ -37,7 +37,7 @@ from skillgym_action.model.quarantine import QuarantineFile
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
-from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, Input, Option
+from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, SUGGEST, Input, Option
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.option_types import FAIL_ON, FailOn, Keep, OnLimit, ReportPaths, Schedule, Stop, StoreName
@@ -79,7 +79,7 @@ class Settings(ForeignSettings):
     config: Annotated[
         str | None,
         Option(
-            (*SELECT, *REPORT, "compare", "doctor", "explain", "view"),
+            (*SELECT, *REPORT, "compare", "doctor", "explain", "view", SUGGEST),
             "FILE",
             "Configuration file (default: the closest skillgym.config.*, searched upward).",
         ),
@@ -280,7 +280,7 @@ class Settings(ForeignSettings):
 
     store: Annotated[
         StoreName | None,
-        Option(DECIDE, "branch|artifact|path=PATH", "Where results are kept, for comparisons of later runs with them."),
+        Option((*DECIDE, SUGGEST), "branch|artifact|path=PATH", "Where results are kept, for later comparisons."),
         Input("store"),
     ] = None
     store_write: Annotated[

@@ -58,6 +58,12 @@ def quarantined_again(report: RunReport, file: QuarantineFile, *, today: date) -
     )
 
 
+def is_quarantined(file: QuarantineFile, suite: str, case: str, runner: str, *, today: date) -> bool:
+    """Whether an entry that is in force fits an execution."""
+    in_force = (entry for entry in file.entries if _is_in_force(entry, today))
+    return any(_fits(entry, suite, case, runner) for entry in in_force)
+
+
 def quarantine_warnings(
     file: QuarantineFile, suites: Iterable[BenchmarkSuite], *, today: date, every_suite: bool
 ) -> tuple[Problem, ...]:
@@ -78,7 +84,7 @@ def _warnings(
         elif entry.expires > latest:
             message = f"expires more than {MAX_QUARANTINE_DAYS} days ahead, so it has no effect"
             yield _problem(entry, message, f"write {latest.isoformat()} or earlier")
-        elif suites is not None and not any(_fits_case(entry, suite, case) for suite in suites for case in _ids(suite)):
+        elif suites is not None and not any(_fits_some(entry, suite) for suite in suites):
             yield _problem(entry, f"fits no case: {entry.case}", "`skillgym-action list` shows the ids of all cases")
 
 
@@ -103,13 +109,21 @@ def _quarantine(
     if runner is None:
         return None
     for entry in entries:
-        if _fits_case(entry, suite, case_id) and (entry.runner is None or matches(runner.id, entry.runner)):
+        if _fits(entry, suite.path, case_id, runner.id):
             return entry.quarantine
     return None
 
 
-def _fits_case(entry: QuarantineEntry, suite: BenchmarkSuite, case_id: str) -> bool:
-    return matches(case_id, entry.case) and (entry.suite is None or matches(suite.path, entry.suite))
+def _fits(entry: QuarantineEntry, suite: str, case_id: str, runner: str) -> bool:
+    return _fits_case(entry, suite, case_id) and (entry.runner is None or matches(runner, entry.runner))
+
+
+def _fits_case(entry: QuarantineEntry, suite: str, case_id: str) -> bool:
+    return matches(case_id, entry.case) and (entry.suite is None or matches(suite, entry.suite))
+
+
+def _fits_some(entry: QuarantineEntry, suite: BenchmarkSuite) -> bool:
+    return any(_fits_case(entry, suite.path, case_id) for case_id in _ids(suite))
 
 
 def _ids(suite: BenchmarkSuite) -> Iterator[str]:
