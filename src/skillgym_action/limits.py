@@ -361,6 +361,7 @@ MAX_PUSH_TRIES = 20  # of the store's branch, while other jobs push to it
 COMMITS_UNTIL_SQUASH = 200  # on the store's branch, after which its history begins anew
 STORE_GIT_SECONDS = 30  # that a transfer of git may stay below 1,000 bytes a second
 MAX_ARTIFACT_RUNS = 10  # workflow runs whose artifacts are read: as many as are pooled
+MAX_SUGGESTION_RUNS = 30  # the same, where flaky cases are looked for
 MAX_RUNS_WITHOUT_ARTIFACT = 20  # successful workflow runs without one, after which no older run is looked at
 MAX_STORE_ARTIFACTS = 40  # of one workflow run: one for each job of a matrix
 MAX_ARTIFACT_ZIP_BYTES = 8 * 1024**2

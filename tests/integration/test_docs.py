@@ -73,8 +73,8 @@ def words(text: str) -> set[str]:
     return {word for code in re.findall(r"`([^`\n]+)`", text) for word in re.findall(r"[\w-]+", code)}
 
 
-def shown_help(command: str) -> str:
-    return skillgym(command, "--help", cwd=REPOSITORY).out
+def shown_help(*command: str) -> str:
+    return skillgym(*command, "--help", cwd=REPOSITORY).out
 
 
 WITH_FILES = [path for path in documents() if FILE.search(path.read_text(encoding="utf-8"))]
@@ -138,7 +138,7 @@ def test_the_readme_has_the_inputs_and_outputs_of_the_action():
 def test_the_options_that_help_shows_are_documented_and_no_others():
     helped: set[str] = set()
     for command in COMMANDS:
-        helped.update(HELPED.findall(shown_help(command)))
+        helped.update(HELPED.findall(shown_help(*command.split())))
     documented = {row[0].split()[0].rstrip("`,") for row in rows(reference("command-line")) if row[0].startswith("--")}
     assert documented == helped - {"--help"}
 

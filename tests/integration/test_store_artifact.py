@@ -145,6 +145,7 @@ def test_a_lost_artifact_does_not_turn_the_gate_off(jobs, how):
         (lambda line: {f"{n}": line for n in range(17)}, "has more than 16 files"),
         (lambda _: {NAME: b"\0" * (25 * 1024**2)}, "bytes unpacked"),
     ],
+    ids=["name", "content", "commit", "run", "branch", "files", "size"],
 )
 def test_a_forged_artifact_is_inconclusive(jobs, change, reason):
     jobs.push()

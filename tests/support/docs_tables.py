@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-COMMANDS = ("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "promote", "view", "trend")
+COMMANDS = (
+    *("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "promote", "view", "trend"),
+    "quarantine suggest",
+)
 TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -41,12 +44,20 @@ def of_action(section: str) -> Iterator[tuple[str, str]]:
         yield f"`{name}`", entry["description"]
 
 
+def _command(name: str) -> click.Command:
+    """A command, or one of a group: ``quarantine suggest``."""
+    first, _, second = name.partition(" ")
+    found = cli.commands[first]
+    return found.commands[second] if second and isinstance(found, click.Group) else found
+
+
 def of_options() -> Iterator[tuple[str, str, str, str]]:
     """Every option of every command."""
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
     for command in COMMANDS:
-        for option in cli.commands[command].get_params(click.Context(cli.commands[command])):
+        found = _command(command)
+        for option in found.get_params(click.Context(found)):
             if isinstance(option, click.Option) and option.opts[0] != "--help":
                 means = f"{option.opts[0]}: {option.help}"  # two commands may have options of one name
                 options.setdefault(means, option)

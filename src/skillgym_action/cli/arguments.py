@@ -52,11 +52,14 @@ class SettingsCommand(click.Command):
     ``Settings``, and pydantic is slow to import.
     """
 
+    settings_name: str | None = None
+    """What ``Settings`` calls the command; None: by its own name."""
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Arguments, options of ``Settings``, the command's own options, and ``--help``."""
         arguments = [param for param in self.params if isinstance(param, click.Argument)]
         own = [param for param in super().get_params(ctx) if not isinstance(param, click.Argument)]
-        return [*arguments, *_settings_options(str(self.name)), *own]
+        return [*arguments, *_settings_options(self.settings_name or str(self.name)), *own]
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -283,6 +286,32 @@ def promote(session: Path, **fields: Any) -> int:
     own = {name: fields.pop(name) for name in names}
     request = PromoteRequest(session=session, check=not fields.pop("no_check"), **own)
     return promote_session(request, _settings(fields), _context())
+
+
+@cli.group()
+def quarantine() -> None:
+    """Cases that run and are reported, and do not affect the verdict."""
+
+
+class _SuggestCommand(SettingsCommand):
+    settings_name = "quarantine suggest"
+
+
+@quarantine.command(cls=_SuggestCommand)
+@click.option("--suite", "suites", metavar="GLOB", multiple=True, help="Look only at suites whose path matches.")
+@click.option("--case", "cases", metavar="GLOB", multiple=True, help="Look only at cases whose id matches.")
+@click.option("--runner", "runners", metavar="GLOB", multiple=True, help="Look only at runners whose id matches.")
+@click.option("--owner", metavar="NAME", help="Who repairs the cases; without it the entries have to be completed.")
+@click.option("--issue", metavar="URL", help="Address of an issue for the entries.")
+@click.option("--days", type=click.IntRange(1, 90), default=30, metavar="N", help="Days until the entries expire: 30.")
+@JSON
+def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, **fields: Any) -> int:
+    """Print entries of skillgym.quarantine.yaml for the flaky cases of the store; change nothing."""
+    from skillgym_action.cli.quarantine import SuggestOptions, suggest_quarantine
+
+    patterns = {name: fields.pop(name) for name in ("suites", "cases", "runners")}
+    options = SuggestOptions(**patterns, owner=owner, issue=issue, days=days)
+    return suggest_quarantine(_settings(fields), _context(), options, as_json=as_json)
 
 
 @cli.command()

@@ -328,12 +328,61 @@ class TrendDocument(JsonDocument):
     differences: list[TrendDifferencePart]
 
 
+class HistoryPart(ExecutionPart):
+    """The sessions of an execution in the store: ``passed`` of ``judged``, with the interval of their rate.
+
+    ``firstDay`` and ``lastDay``: of the runs that they are of, in UTC.
+    """
+
+    passed: int
+    judged: int
+    runs: int
+    first_day: str
+    last_day: str
+    pass_rate: IntervalPart | None
+
+
+class EntryPart(JsonPart):
+    """An entry of the quarantine file. ``owner`` is null unless one was named; the file needs one."""
+
+    suite: str
+    case: str
+    runner: str
+    reason: str
+    owner: str | None
+    issue: str | None = None
+    expires: str
+
+
+class SuggestionPart(HistoryPart):
+    """A flaky execution, and the entry that puts it into quarantine."""
+
+    entry: EntryPart
+
+
+class NotProposedPart(HistoryPart):
+    """An execution whose sessions differ, and why it is not proposed."""
+
+    why: Literal["changed", "too-few", "no-pattern"]
+
+
+class SuggestDocument(JsonDocument):
+    """``quarantine suggest``. ``quarantined``: executions that are in quarantine already."""
+
+    runs: int
+    executions: int
+    quarantined: int
+    suggestions: list[SuggestionPart]
+    not_proposed: list[NotProposedPart]
+
+
 DOCUMENTS: dict[str, type[JsonDocument]] = {
     "check": CheckDocument,
     "check-cases": CaseCheckDocument,
     "doctor": DoctorDocument,
     "compare": ComparisonDocument,
     "trend": TrendDocument,
+    "quarantine-suggest": SuggestDocument,
     "error": ErrorDocument,
 }
 

@@ -67,7 +67,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, object] | str]] = {
     "results": _results_schema,
     **{
         name: partial(_document_schema, name)
-        for name in ("check", "check-cases", "doctor", "compare", "trend", "error")
+        for name in ("check", "check-cases", "doctor", "compare", "quarantine-suggest", "trend", "error")
     },
     "typescript": _typescript_types,
 }

@@ -34,6 +34,7 @@ class Input:
 RUN = ("run",)
 SELECT = ("run", "list", "check")
 REPORT = ("report",)
+SUGGEST = "quarantine suggest"
 DECIDE = ("run", "rejudge", "report")
 STORED = (*DECIDE, "list")
 GATE = (*DECIDE, "compare")

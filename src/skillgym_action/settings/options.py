@@ -37,7 +37,7 @@ from skillgym_action.model.quarantine import QuarantineFile
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.settings.attempt_options import AttemptOptions
-from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, STORED, Input, Option
+from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, STORED, SUGGEST, Input, Option
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.option_types import (
@@ -93,7 +93,7 @@ class Settings(ForeignSettings, TrendSettings):
     config: Annotated[
         str | None,
         Option(
-            (*SELECT, *REPORT, "compare", "doctor", "explain", "promote", "view", "trend"),
+            (*SELECT, *REPORT, "compare", "doctor", "explain", "promote", "view", "trend", SUGGEST),
             "FILE",
             "Configuration file (default: the closest skillgym.config.*, searched upward).",
         ),
@@ -307,7 +307,9 @@ class Settings(ForeignSettings, TrendSettings):
 
     store: Annotated[
         StoreName | None,
-        Option((*STORED, "trend"), "branch|artifact|path=PATH|none", "Where results are kept, for later runs."),
+        Option(
+            (*STORED, "trend", SUGGEST), "branch|artifact|path=PATH|none", "Where results are kept, for later runs."
+        ),
         Input("store"),
     ] = None
     store_write: Annotated[

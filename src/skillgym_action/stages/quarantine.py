@@ -58,6 +58,13 @@ def quarantined_again(report: RunReport, file: QuarantineFile, *, today: date) -
     )
 
 
+def quarantine_of(names: tuple[str, str, str], file: QuarantineFile, *, today: date) -> Quarantine | None:
+    """The quarantine of a stored execution; ``names``: path of its suite, ids of its case and of its runner."""
+    return next(
+        (entry.quarantine for entry in file.entries if _fits(entry, *names) and _is_in_force(entry, today)), None
+    )
+
+
 def quarantine_warnings(
     file: QuarantineFile, suites: Iterable[BenchmarkSuite], *, today: date, every_suite: bool
 ) -> tuple[Problem, ...]:
@@ -78,7 +85,7 @@ def _warnings(
         elif entry.expires > latest:
             message = f"expires more than {MAX_QUARANTINE_DAYS} days ahead, so it has no effect"
             yield _problem(entry, message, f"write {latest.isoformat()} or earlier")
-        elif suites is not None and not any(_fits_case(entry, suite, case) for suite in suites for case in _ids(suite)):
+        elif suites is not None and not any(_fits_some(entry, suite) for suite in suites):
             yield _problem(entry, f"fits no case: {entry.case}", "`skillgym-action list` shows the ids of all cases")
 
 
@@ -103,27 +110,21 @@ def _quarantine(
     if runner is None:
         return None
     for entry in entries:
-        if _fits_case(entry, suite, case_id) and (entry.runner is None or matches(runner.id, entry.runner)):
+        if _fits(entry, suite.path, case_id, runner.id):
             return entry.quarantine
     return None
 
 
-def quarantine_of(names: tuple[str, str, str], file: QuarantineFile, *, today: date) -> Quarantine | None:
-    """The quarantine of a stored execution; ``names``: path of its suite, ids of its case and of its runner."""
-    suite, case, runner = names
-    for entry in file.entries:
-        fits = _fits(entry, suite, case) and (entry.runner is None or matches(runner, entry.runner))
-        if fits and _is_in_force(entry, today):
-            return entry.quarantine
-    return None
+def _fits(entry: QuarantineEntry, suite: str, case_id: str, runner: str) -> bool:
+    return _fits_case(entry, suite, case_id) and (entry.runner is None or matches(runner, entry.runner))
 
 
-def _fits_case(entry: QuarantineEntry, suite: BenchmarkSuite, case_id: str) -> bool:
-    return _fits(entry, suite.path, case_id)
-
-
-def _fits(entry: QuarantineEntry, suite: str, case_id: str) -> bool:
+def _fits_case(entry: QuarantineEntry, suite: str, case_id: str) -> bool:
     return matches(case_id, entry.case) and (entry.suite is None or matches(suite, entry.suite))
+
+
+def _fits_some(entry: QuarantineEntry, suite: BenchmarkSuite) -> bool:
+    return any(_fits_case(entry, suite.path, case_id) for case_id in _ids(suite))
 
 
 def _ids(suite: BenchmarkSuite) -> Iterator[str]:

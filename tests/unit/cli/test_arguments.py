@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from skillgym_action.cli.arguments import cli
+from skillgym_action.cli.arguments import cli, quarantine
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.declarations import Input, Option
@@ -71,7 +71,7 @@ def test_options_belong_to_commands_that_there_are():
         if isinstance(one, Option)
         for command in one.commands
     }
-    assert named <= set(cli.commands)
+    assert named <= {*cli.commands, *(f"quarantine {name}" for name in quarantine.commands)}
 
 
 def test_an_option_has_the_name_of_its_field_and_an_environment_variable():
