@@ -218,14 +218,22 @@ def test_results_of_other_branches_are_not_reused(project):
 
 
 def test_cases_that_depend_on_each_other_run_together(project):
-    both = (case("c1"), case("c2", dependsOn=["c1"]))
-    of_suite = {"workspace": TEMPLATE}
-    project.commit({"c/core.bench.json": suite(*both, **of_suite)})
-    project.run("--store-write")
-    changed = (case("c1", prompt="Do it otherwise"), both[1])
-    project.commit({"c/core.bench.json": suite(*changed, **of_suite)})
-    _, file, _ = project.reuse()
-    assert sorted(ran(file)) == ["c1", "c2"]
+    def tests(first: str) -> str:
+        cases = (
+            {"id": "d1", "input": first},
+            {"id": "d2", "input": "b", "depends_on": ["d1"]},
+            {"id": "d3", "input": "c"},
+        )
+        return json.dumps({"tests": [{"assertions": [{"type": "contains", "value": "ok"}]} | one for one in cases]})
+
+    project.commit({"skillgym.config.yaml": config(runner("echo ok")), "d/EVAL.yaml": tests("a")})
+    _, file, shown = project.run("--store-write", "--case", "d*")
+    assert [row["status"] for row in rows(file).values()] == ["passed"] * 3, shown
+    _, file, _ = project.reuse("--case", "d*")
+    assert ran(file) == []
+    project.commit({"d/EVAL.yaml": tests("other")})
+    _, file, _ = project.reuse("--case", "d*")
+    assert ran(file) == ["d1", "d2"]
 
 
 def test_quarantined_cases_run(project):
