@@ -36,5 +36,5 @@ SELECT = ("run", "list", "check")
 REPORT = ("report",)
 SUGGEST = "quarantine suggest"
 DECIDE = ("run", "rejudge", "report")
-STORED = (*DECIDE, "list")
+STORED = (*DECIDE, "list", "trend", SUGGEST)
 GATE = (*DECIDE, "compare")

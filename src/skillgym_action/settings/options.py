@@ -307,9 +307,7 @@ class Settings(ForeignSettings, TrendSettings):
 
     store: Annotated[
         StoreName | None,
-        Option(
-            (*STORED, "trend", SUGGEST), "branch|artifact|path=PATH|none", "Where results are kept, for later runs."
-        ),
+        Option(STORED, "branch|artifact|path=PATH|none", "Where results are kept, for later runs."),
         Input("store"),
     ] = None
     store_write: Annotated[
