@@ -52,7 +52,7 @@ def test_a_file_that_is_only_newer_is_the_same(root):
 
 
 def test_a_file_of_the_same_size_and_time_as_before_the_last_add_is_read(root):
-    time = os.stat(root / "a.txt").st_mtime_ns
+    time = (root / "a.txt").stat().st_mtime_ns
     written(root, {"a.txt": "eno\n"})
     os.utime(root / "a.txt", ns=(time, time))
     os.utime(root / ".git/index", ns=(time, time))
