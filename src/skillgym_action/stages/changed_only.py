@@ -51,7 +51,7 @@ def select_changed(services: Services, plan: Plan, options: ChangedOptions | Non
     services.observer.progress(terminal_line(f"changed-only: {selection_summary(selection)}"))
     for line in selection_lines(selection):
         if options.verbose:
-            services.observer.progress(terminal_line(f"  {line}"))
+            services.observer.progress(terminal_line(line))
         else:
             services.observer.detail(line)
     return replace(plan, selection=selection)
@@ -74,7 +74,7 @@ def only_selected(plan: Plan, also: frozenset[int] = frozenset()) -> Plan:
     if executions or plan.unrunnable or not plan.executions:
         return replace(plan, executions=executions)
     since = f" since {selection.base[:COMMIT_CHARACTERS]}" if selection.base else ""
-    return replace(plan, suites=(), executions=(), unchanged=f"{UNTOUCHED}{since}: {left_out(selection)}")
+    return replace(plan, executions=(), unchanged=f"{UNTOUCHED}{since}: {left_out(selection)}")
 
 
 def carry_untouched(
