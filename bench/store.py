@@ -1,4 +1,5 @@
-"""The store of results: its size after many runs, and the time to read what a pull request needs and to add a run.
+"""The store of results: its size after many runs, the time to read what a pull request needs and to add a run, and the
+trend page of all of it.
 
 ``python -m bench.store [RUNS [CASES]]``; without arguments 10,000 runs of 100 cases in a folder. The branch gets as
 many commits as its history has before it begins anew, with the files that the folder has in the end.
@@ -22,12 +23,15 @@ from skillgym_action.baselines.path_store import path_store
 from skillgym_action.baselines.pooling import Wanted, pooled
 from skillgym_action.baselines.reading import BasePoint, read_history
 from skillgym_action.baselines.stored_lines import EntryKey, ExecutionName
+from skillgym_action.baselines.trend_history import TrendQuery, read_trend
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
+from skillgym_action.comparison.trends import trend_of
 from skillgym_action.model.case_inputs import CaseInputs
 from skillgym_action.processes.launcher import ProcessLauncher
+from skillgym_action.reporters.trend import render
 
-MOST_SECONDS, MOST_BYTES = 2.0, 50 * 1024**2
+MOST_SECONDS, MOST_BYTES, MOST_PAGE_BYTES = 2.0, 50 * 1024**2, 5_000_000
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -99,6 +103,14 @@ def read_time(store: object, runs: int, cases: int) -> float:
     return took
 
 
+def trend_page(store: object, runs: int) -> tuple[float, int]:
+    """Seconds from nothing to the trend page, and its bytes."""
+    began = time.perf_counter()
+    history = read_trend(store, TrendQuery(now=FIRST + timedelta(minutes=30 * runs)))  # type: ignore[arg-type]
+    page = render(trend_of(history), made="")
+    return time.perf_counter() - began, len(page.encode())
+
+
 def size(folder: Path) -> int:
     """Bytes of the files below a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -116,6 +128,8 @@ def main(runs: int = 10_000, cases: int = 100) -> int:
             slowest = max(slowest, time.perf_counter() - began)
         in_folder, read_folder = size(folder / "store"), read_time(store, runs, cases)
         print(f"folder: {in_folder / 1e6:.1f} MB, read in {read_folder:.2f} s, slowest run added in {slowest:.2f} s")
+        drawn, page = trend_page(store, runs)
+        print(f"trend: {page / 1e6:.1f} MB, made in {drawn:.1f} s")
         remote = folder / "remote.git"
         _git("init", "--quiet", "--bare", str(remote))
         _push_all(folder / "store", remote)
@@ -125,7 +139,8 @@ def main(runs: int = 10_000, cases: int = 100) -> int:
         added = time.perf_counter() - began
         in_branch, read_branch = size(remote), read_time(branch, runs + 1, cases)
         print(f"branch: {in_branch / 1e6:.1f} MB, read in {read_branch:.2f} s, a run added in {added:.2f} s")
-    return int(max(read_folder, read_branch) > MOST_SECONDS or max(in_folder, in_branch) > MOST_BYTES)
+    too_large = max(in_folder, in_branch) > MOST_BYTES or page > MOST_PAGE_BYTES
+    return int(max(read_folder, read_branch) > MOST_SECONDS or too_large)
 
 
 class Adapters:
