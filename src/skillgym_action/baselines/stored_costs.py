@@ -58,8 +58,12 @@ def stored_costs(
 
 
 def _costs(entries: list[StoredExecution], wanted: Wanted, execution: Execution) -> StoredCosts:
-    """The newest runs with the wanted key, else those with the key of the newest one of the case."""
+    """The newest runs with the wanted key, else those with the key of the newest one of the case.
+
+    The store has the deciding arm alone: what it took is another key for the other arms.
+    """
     equal = [one for one in entries if wanted.fits(one.key) and _is_model(execution.model, one.key.model)]
+    equal = [] if execution.is_other_arm else equal
     chosen = equal or entries
     found: dict[str, StoredExecution] = {}
     for one in chosen:

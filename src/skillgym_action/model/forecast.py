@@ -62,8 +62,9 @@ class Expected:
 class Forecast:
     """What a plan will take. ``usd``: US dollars. ``ms``: wall time of the sessions in their schedule, on ``jobs``.
 
-    ``least_ms``: what no schedule can be below. ``least_share``: the share of the cost that is certain, where the run
-    may end before all of its sessions; 1: it does not. ``source``: what the store is called.
+    ``least_ms``: what no schedule can be below. ``least_share``: the share of the cost that is known of the same key,
+    and of sessions that the run certainly has. ``ends_early``: whether it may end before all of them. ``source``: what
+    the store is called.
     """
 
     source: str
@@ -73,6 +74,7 @@ class Forecast:
     least_ms: float
     jobs: int
     least_share: float = 1.0
+    ends_early: bool = False
 
     @property
     def least_usd(self) -> float | None:

@@ -25,8 +25,8 @@ def forecast_lines(found: Forecast) -> Iterator[str]:
     yield f"time of the agents: {_time_in_words(found)}"
     if others := found.with_other_keys:
         yield (
-            f"{_executions(len(others))} stored with another prompt, assertion, workspace, agent, model or version, "
-            f"and may cost something else now: {_names(others)}"
+            f"{_executions(len(others))} stored with another prompt, assertion, workspace, agent, model, version or "
+            f"arm, and may cost something else now: {_names(others)}"
         )
 
 
@@ -34,7 +34,7 @@ def cost_in_words(found: Forecast) -> str:
     """``about $5.00 (95 %: $4.10 to $6.20, from 5 stored runs)``; ``at least``, where some is unknown."""
     if len(found.usd.unknown) == len(found.executions):
         return "unknown, since no stored session has a cost: its agent reports none, and no price is configured"
-    early = " if it does not end early" if found.least_share < 1 else ""
+    early = " if it does not end early" if found.ends_early else ""
     words = f"{_about(found.usd)} {money(found.usd.total)}{early}{_interval(found.usd, money)}"
     return words + _unknown(found.usd, found, "cost")
 

@@ -68,6 +68,8 @@ def forecast(
         least_ms=least_wall_time(_sums(lanes, known_ms), options.jobs),
         jobs=options.jobs,
         least_share=_least_share(executions, options),
+        ends_early=options.maxfail is not None
+        or any(_least_sessions(one, options) < one.planned for one in executions),
     )
 
 
@@ -152,11 +154,14 @@ def _capped(executions: Sequence[ExpectedExecution], totals: Mapping[int, float]
 
 
 def _least_share(executions: Sequence[ExpectedExecution], options: ExecuteOptions) -> float:
-    """The share of the expected cost that the run has also where it ends as early as it may."""
+    """The share of the expected cost that the run has also where it ends as early as it may.
+
+    Executions that were stored with another key may cost anything.
+    """
     if options.maxfail is not None:
         return 0.0
     whole = fsum(one.total_usd or 0.0 for one in executions)
-    least = fsum((one.usd or 0.0) * _least_sessions(one, options) for one in executions)
+    least = fsum((one.usd or 0.0) * _least_sessions(one, options) for one in executions if one.same_key)
     return min(1.0, least / whole) if whole else 1.0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +11,7 @@ from builders import runner_named, suite_at
 from skillgym_action.baselines import StoreError
 from skillgym_action.baselines.pooling import wanted_of
 from skillgym_action.baselines.reading import read_history
+from skillgym_action.model.arm import Arm
 from skillgym_action.model.errors import Location, UsageError
 from skillgym_action.model.execution import Execution, Plan
 from skillgym_action.model.suite import BenchmarkCase, TrialRule
@@ -34,6 +34,7 @@ def forecast_of(
     options: ExecuteOptions | None = None,
     cases: dict[str, dict[str, Any]] | None = None,
     suite_fields: dict[str, Any] | None = None,
+    arms: tuple[Arm | None, ...] = (None,),
     **changed: str,
 ) -> Forecast:
     """The forecast of a run of the executions in ``text``, after the ``stored`` runs, the newest first.
@@ -51,24 +52,24 @@ def forecast_of(
     ids = dict.fromkeys(one.case_id for one in head.results)
     suite = replace(suite_at(), cases=tuple(case(id_, **fields.get(id_, {})) for id_ in ids), **(suite_fields or {}))
     of_id = {one.id: one for one in suite.cases}
+    pairs = [(result, arm) for result in head.results for arm in arms]
     executions = tuple(
-        starmap(
-            lambda index, result: Execution(
-                index=index,
-                suite=suite,
-                case=of_id[result.case_id],
-                runner=runner_named(result.runner.id),
-                directory=f"s/{index}",
-                timeout=60,
-                budget=None,
-                model=None,
-            ),
-            enumerate(head.results),
+        Execution(
+            index=index,
+            suite=suite,
+            case=of_id[result.case_id],
+            runner=runner_named(result.runner.id),
+            directory=f"s/{index}",
+            timeout=60,
+            budget=None,
+            model=None,
+            arm=arm,
         )
+        for index, (result, arm) in enumerate(pairs)
     )
     plan = Plan(suites=(suite,), runners=(), executions=executions, unrunnable=())
     planned = [(execution, options.repeat) for execution in executions]
-    wanted = dict(enumerate(wanted_of(head)))
+    wanted = dict(enumerate(one for one in wanted_of(head) for _ in arms))
     return forecast(plan, planned, ("the store", read_history(GivenLines(*lines), POINT), wanted), options)
 
 
@@ -144,9 +145,10 @@ def test_runs_of_another_prompt_are_used_where_there_are_no_others_and_named():
     assert found.usd.total == pytest.approx(0.36)
     assert [one.title for one in found.with_other_keys] == ["a [claude]"]
     assert list(forecast_lines(found))[2] == (
-        "1 execution was stored with another prompt, assertion, workspace, agent, model or version, and may cost "
+        "1 execution was stored with another prompt, assertion, workspace, agent, model, version or arm, and may cost "
         "something else now: a [claude]"
     )
+    assert found.least_usd == pytest.approx(0.15445 * 2 / 3, abs=0.00001), "it may cost less: nothing is refused for it"
 
 
 def test_runs_with_the_same_key_come_before_newer_ones_with_another():
@@ -167,6 +169,12 @@ def test_retries_after_failures_cost_as_often_as_sessions_failed():
     assert forecast_of("a passed", *stored).usd.total == pytest.approx(1)
     of_case = forecast_of("a passed", *stored, cases={"a": {"retries": 1}})
     assert of_case.usd.total == pytest.approx(1.5)
+
+
+def test_other_arms_are_expected_to_cost_what_the_deciding_one_did_and_named():
+    found = forecast_of("a passed", *THREE, arms=(Arm(name="with", decides=True), Arm(name="without")))
+    assert found.usd.total == pytest.approx(0.24)
+    assert [one.title for one in found.with_other_keys] == ["a [claude] without"]
 
 
 def test_shards_of_one_run_are_one_run():
