@@ -179,6 +179,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
         for name, arguments in {
             "run": ("run", "bench/core.json", *given, "--output", "cli", "--verbose", "--record", "recorded", *reports),
             "explain": ("explain", question, "--config", config),
+            "promote": ("promote", question, "--to", "promoted/x.bench.json", "--config", config),
             "report": ("report", "results", "cli", "--output", "merged", "--config", config),
             "rejudge": ("rejudge", "results", "--output", "again", "--verbose"),
             "broken": ("run", "--case", keys["openai"], "--runner", keys["github"], *given),
@@ -193,7 +194,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
 def test_no_key_leaves_in_any_form(left, proved):
     files = left.root.parent / "repo-files"
     places = {
-        **{f"{folder}/{name}": content for folder in ("results", "cli", "merged", "again", "recorded")
+        **{f"{folder}/{name}": content for folder in ("results", "cli", "merged", "again", "recorded", "promoted")
            for name, content in places_below(left.root / folder).items()},
         **{f"step/{name}": content for name, content in places_below(files).items()},
         "the log of the step": left.step.log.encode(),
@@ -219,7 +220,8 @@ def test_the_search_finds_what_is_there(left, tmp_path):
 def test_the_commands_did_what_they_are_for(left):
     assert left.step.code == 1, left.step.said
     assert {name: ran.code for name, ran in left.ran.items()} == {
-        "run": 3, "explain": 0, "report": 1, "rejudge": 3, "broken": 2, "list": 0, "check": 0, "doctor": 0,
+        "run": 3, "explain": 0, "promote": 1, "report": 1, "rejudge": 3, "broken": 2, "list": 0, "check": 0,
+        "doctor": 0,
     }  # fmt: skip
     assert b"leaked a key" in left.github
     for place in ("report.json", "stdout.log", "stderr.log", "session.jsonl", "explain.json", "explanations.json"):

@@ -265,6 +265,37 @@ def test_a_key_in_a_template_is_replaced(tmp_path):
     assert "note: what looks like a key (github) was replaced by *** in template/app/.env" in done.out
 
 
+def test_a_suite_that_is_not_in_the_checkout_is_an_error_with_the_commit(shop):
+    (shop / "bench/core.bench.json").unlink()
+    done = skillgym("promote", "run", "--case", "tax", cwd=shop)
+    assert (done.code, done.out) == (INVALID, "")
+    commit = git_in(shop, "rev-parse", "HEAD")[:12]
+    assert f"it is not known what the session worked in; check out the commit of the run, {commit}" in done.err
+
+
+@pytest.mark.parametrize("above", ["..", "{root}/.."])
+def test_a_suite_outside_of_the_checkout_is_never_loaded(shop, above):
+    loaded = shop.parent / "loaded"
+    written(shop.parent, {"evil_suite.py": f"import pathlib, skillgym_action\npathlib.Path({str(loaded)!r}).touch()\n"})
+    results = shop / "run/results.json"
+    path = f"{above.format(root=shop)}/evil_suite.py"
+    results.write_text(results.read_text().replace("bench/core.bench.json", path))
+    done = skillgym("promote", "run", "--case", "tax", cwd=shop)
+    assert (done.code, done.out) == (INVALID, "")
+    assert not loaded.exists()
+    assert not (shop / "promoted").exists()
+
+
+def test_a_case_that_is_gone_has_drafts_only(shop):
+    written(shop, {"bench/core.bench.json": suite(case("other"), workspace={"templateDir": "template"})})
+    done = skillgym("promote", "run", "--case", "tax", cwd=shop)
+    assert "has no such case in the checkout any more: none of its assertions was kept" in done.out
+    assert [line for line in done.out.splitlines() if line.startswith("drafted")] == [
+        "drafted: file:tax.js exists",
+        "drafted: no-file:old.js",
+    ]
+
+
 def test_agents_do_not_see_recorded_sessions(tmp_path):
     script = "ls bench > seen.txt; find . -name '*.recordings' >> seen.txt; ! grep -q recordings seen.txt"
     files = {"bench/core.json.recordings/x/report.json": "{}", "bench/other.txt": "x"}

@@ -122,10 +122,10 @@ def _facts(services: Services, request: PromoteRequest, options: Options, contex
 
 def _suite_of(services: Services, stored: StoredSession, options: Options) -> BenchmarkSuite | None:
     """The suite of a stored session as the checkout has it; None if it is not there any more, or cannot be loaded."""
-    path = stored.result.suite.path
-    if Path(path).is_absolute() or not (services.suites.root / path).is_file():
+    path, suites = stored.result.suite.path, services.suites
+    if Path(path).is_absolute() or not suites.checkout.contains(path) or not (suites.root / path).exists():
         return None
-    found = _loaded(services, options, services.suites.root / path)
+    found = _loaded(services, options, suites.root / path)
     return next((suite for suite in found if suite.path == path), None)
 
 

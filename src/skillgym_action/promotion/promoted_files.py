@@ -60,7 +60,8 @@ class PromotedFiles:
                 if self.template is not None:
                     self._write_tree(above, template_folder(self.file.name), self.template)
                 self._write_tree(above, f"{recordings_folder(self.file.name)}/{self.recording}", self.recorded)
-                above.write(self.file.name, self.text.encode("utf-8", "surrogateescape"), 0o644)
+                mode = (above.mode(self.file.name) or 0o644) & 0o777
+                above.write(self.file.name, self.text.encode("utf-8", "surrogateescape"), mode)
         except OSError as error:
             raise OutputError(f"cannot write {self.shown}: {error.strerror or error}") from error
 

@@ -61,6 +61,8 @@ def promoted(facts: SessionFacts, redactor: Redactor, home: str, *, case_id: str
             remedy="say what it should have done with --expect, such as --expect 'file:src/tax.js exists'",
         )
     prompt = visible(clean.text(facts.prompt, "the prompt", ""))[:MAX_PROMOTED_PROMPT_CHARACTERS]
+    if not prompt.strip():
+        raise UsageError("the prompt of the session has no text", remedy="promote another session")
     turns = [visible(clean.text(turn, "the prompt", "")) for turn in facts.turns]
     origin = {
         "from": clean.text(facts.origin, "the origin"),

@@ -108,6 +108,12 @@ def _sessions(report: RunReport, among: list[Result] | None) -> str:
 def stored_facts(services: Services, stored: StoredSession, suite: BenchmarkSuite | None) -> SessionFacts:
     """The facts about a stored session; ``suite``: its suite as the checkout has it now. Raises UsageError."""
     result = stored.result
+    if suite is None:
+        commit = f", {stored.report.commit[:12]}" if stored.report.commit else ""
+        raise UsageError(
+            f"{result.suite.path} cannot be loaded from this checkout: it is not known what the session worked in",
+            remedy=f"check out the commit of the run{commit}",
+        )
     notes: list[str] = []
     report = _session_report(stored)
     changed, deleted = _changes(stored, notes)
@@ -203,17 +209,17 @@ def _read_paths(report: SessionReport) -> list[str]:
 
 
 def _original(
-    services: Services, stored: StoredSession, suite: BenchmarkSuite | None, notes: list[str]
-) -> tuple[OriginalCase, WorkspaceSpec | None]:
+    services: Services, stored: StoredSession, suite: BenchmarkSuite, notes: list[str]
+) -> tuple[OriginalCase, WorkspaceSpec]:
     """The case of the session, and the workspace that it has in the checkout."""
     result = stored.result
     failed = tuple((one.assertion, one.explanation) for one in result.judgement.outcomes if one.passed is False)
     file = services.suites.root / result.suite.path
     case = OriginalCase(id=result.case_id, path=result.suite.path, file=file, format=result.suite.format, failed=failed)
-    found = next((one for one in suite.cases if one.id == result.case_id), None) if suite else None
-    if suite is None or found is None:
+    found = next((one for one in suite.cases if one.id == result.case_id), None)
+    if found is None:
         notes.append(f"{result.suite.path} has no such case in the checkout any more: none of its assertions was kept")
-        return case, suite.workspace if suite else None
+        return case, suite.workspace
     if result.suite.digest and suite.digest != result.suite.digest:
         notes.append(f"{suite.path} has changed since the run: what was kept is as it is now")
     spec = found.workspace or suite.workspace
@@ -265,17 +271,17 @@ def _with_sections(case: OriginalCase, services: Services, notes: list[str]) -> 
 def _template(
     services: Services,
     stored: StoredSession,
-    suite: BenchmarkSuite | None,
-    spec: WorkspaceSpec | None,
+    suite: BenchmarkSuite,
+    spec: WorkspaceSpec,
     used: set[str],
     notes: list[str],
 ) -> FileTree:
     """The files of the workspace before the session. Raises UsageError."""
     root = services.suites.root
-    if spec is not None and spec.source == "empty":
+    if spec.source == "empty":
         return _with_input_files({}, spec, notes)
-    template = spec.template if spec and spec.source == "template" else None
-    is_current = template and suite and template_digest(suite, services.suites) == stored.result.suite.template_digest
+    template = spec.template if spec.source == "template" else None
+    is_current = template and template_digest(suite, services.suites) == stored.result.suite.template_digest
     if template and is_current:
         return _with_input_files(_present(services, template, used, notes), spec, notes)
     below = template.relative_to(root).as_posix() if template and template.is_relative_to(root) else ""
@@ -323,8 +329,8 @@ def _inside(path: Path, root: Path) -> list[str]:
     return [path.relative_to(root).as_posix()] if path.is_relative_to(root) and path != root else []
 
 
-def _with_input_files(tree: FileTree, spec: WorkspaceSpec | None, notes: list[str]) -> FileTree:
-    if spec and spec.files:
+def _with_input_files(tree: FileTree, spec: WorkspaceSpec, notes: list[str]) -> FileTree:
+    if spec.files:
         names = ", ".join(file.path for file in spec.files[:MAX_NAMED_PATHS])
         notes.append(f"the suite copies files into workspaces; add them to the template: {names}")
     return tree
