@@ -400,6 +400,8 @@ def test_a_killed_run_is_resumed_in_both_arms(tmp_path):
         ({"a": {"decides": True}, "b": {"decides": True}}, "only one arm can decide, not a and b"),
         ({"a": {"remove": ["../x"]}, "b": {}}, "is not a path in the workspace"),
         ({"a": {"remove": [".git/hooks"]}, "b": {}}, "an arm cannot change .git"),
+        ({"a": {"remove": ["x"] * 51}, "b": {}}, "51 patterns, at most 50: name a folder, or use * and **"),
+        ({"a": {"remove": ["**/" * 6 + "x"]}, "b": {}}, "a pattern with ** 6 times, at most 5: leave some out"),
         ({"a": {"files": "nowhere"}, "b": {}}, "cannot be read"),
         ({"a": {"home": "nowhere"}, "b": {}}, "arms.a.home: "),
         ({"a": {"flies": "arms/with"}, "b": {}}, "files"),

@@ -167,7 +167,8 @@ def _written(call: Call) -> str:
 
 def _counted(tool: str, least: float, calls: tuple[Call, ...]) -> CheckResult:
     count = sum(call.tool == tool for call in calls)
-    return CheckResult(f"{tool} was called {count} times, at least {least:g} are wanted", count >= least)
+    calls_made = "once" if count == 1 else f"{count} times"
+    return CheckResult(f"{tool} was called {calls_made}, at least {least:g} are wanted", count >= least)
 
 
 def _allowed(call: Call, expected: tuple[ExpectedCall, ...]) -> CheckResult:
