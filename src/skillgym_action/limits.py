@@ -46,8 +46,8 @@ MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, search
 
 MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
 MAX_LINKS_FOLLOWED = 40  # symbolic links on the way to one path, as in Linux
-MAX_ARM_PATTERNS = 50  # of paths that an arm removes from each workspace
-MAX_PATTERN_FOLDERS = 5  # times ** in one of them
+MAX_ARM_PATTERNS = 20  # of paths that an arm removes from each workspace
+MAX_PATTERN_FOLDERS = 3  # times ** in one of them
 MAX_PATTERN_CHARACTERS = 1_000  # of a glob pattern; a longer one matches nothing
 
 # Bundles that others can forge and that are uploaded as artifacts. The tool's own, such as templates, may be larger.
