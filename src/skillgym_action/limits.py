@@ -46,6 +46,8 @@ MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, search
 
 MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept
 MAX_LINKS_FOLLOWED = 40  # symbolic links on the way to one path, as in Linux
+MAX_ARM_PATTERNS = 20  # of paths that an arm removes from each workspace
+MAX_PATTERN_FOLDERS = 3  # times ** in one of them
 MAX_PATTERN_CHARACTERS = 1_000  # of a glob pattern; a longer one matches nothing
 
 # Bundles that others can forge and that are uploaded as artifacts. The tool's own, such as templates, may be larger.
@@ -359,6 +361,7 @@ MAX_SHOWN_CHANGES = 50  # changed files that `--changed-only` lists with what th
 MAX_INPUT_DIFFERENCES = 10  # cases whose prompt, assertions or workspace differ, that are listed by name
 MAX_PUSH_TRIES = 20  # of the store's branch, while other jobs push to it
 COMMITS_UNTIL_SQUASH = 200  # on the store's branch, after which its history begins anew
+STORE_TRANSFER_SECONDS = 300  # that a command of git for the store's branch may take, also over ssh
 STORE_GIT_SECONDS = 30  # that a transfer of git may stay below 1,000 bytes a second
 MAX_ARTIFACT_RUNS = 10  # workflow runs whose artifacts are read: as many as are pooled
 MAX_SUGGESTION_RUNS = 30  # the same, where flaky cases are looked for

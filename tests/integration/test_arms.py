@@ -400,6 +400,8 @@ def test_a_killed_run_is_resumed_in_both_arms(tmp_path):
         ({"a": {"decides": True}, "b": {"decides": True}}, "only one arm can decide, not a and b"),
         ({"a": {"remove": ["../x"]}, "b": {}}, "is not a path in the workspace"),
         ({"a": {"remove": [".git/hooks"]}, "b": {}}, "an arm cannot change .git"),
+        ({"a": {"remove": ["x"] * 21}, "b": {}}, "21 patterns, at most 20: name a folder, or use * and **"),
+        ({"a": {"remove": ["**/" * 4 + "x"]}, "b": {}}, "a pattern with ** 4 times, at most 3: leave some out"),
         ({"a": {"files": "nowhere"}, "b": {}}, "cannot be read"),
         ({"a": {"home": "nowhere"}, "b": {}}, "arms.a.home: "),
         ({"a": {"flies": "arms/with"}, "b": {}}, "files"),

@@ -199,3 +199,17 @@ def test_traces_have_the_sessions_in_quarantine(tmp_path):
         if "test.case.name" in root
     }
     assert apart == {"good": None, "bad": {"boolValue": True}}
+
+
+def test_what_failed_in_quarantine_is_left_out_of_the_next_run_and_counted(tmp_path):
+    """It made nothing red. ``--case`` names it where somebody repairs it."""
+    cases = (case("good"), case("bad", ("file:none.txt exists",)), case("worse", ("file:none.txt exists",)))
+    project(tmp_path, {"case": "bad"}, **{"bench/core.json": suite(*cases)})
+    skillgym("run", "--output", "out", cwd=tmp_path)
+    again = skillgym("run", "--last-failed", "--output", "out", "--dry-run", cwd=tmp_path)
+    assert "last-failed: 1 of 2 executions in out; 1 in quarantine left out\n" in again.err
+    assert "worse" in again.out
+    assert "bad" not in again.out
+    skillgym("run", "--case", "good", "--case", "bad", "--output", "green", cwd=tmp_path)
+    again = skillgym("run", "--last-failed", "--output", "green", "--dry-run", cwd=tmp_path)
+    assert "last-failed: all, but 1 in quarantine, was green in green: all run\n" in again.err

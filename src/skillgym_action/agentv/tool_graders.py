@@ -90,7 +90,7 @@ class Trajectory:
             return all_or_nothing(CheckResult("nothing is expected that could be missing", passed=True))
         score = sum(check.passed for check in checks) / len(checks)
         if self.mode == "exact" and self.expected and len(calls) != len(self.expected):
-            checks.insert(0, CheckResult(f"{len(calls)} tool calls instead of {len(self.expected)}", passed=False))
+            checks.insert(0, CheckResult(f"tool calls: {len(calls)} instead of {len(self.expected)}", passed=False))
         grade = grade_of(*checks, score=score)
         return grade if all(check.passed for check in checks) else replace(grade, evidence=self._seen(calls))
 
@@ -167,7 +167,9 @@ def _written(call: Call) -> str:
 
 def _counted(tool: str, least: float, calls: tuple[Call, ...]) -> CheckResult:
     count = sum(call.tool == tool for call in calls)
-    return CheckResult(f"{tool} was called {count} times, at least {least:g} are wanted", count >= least)
+    calls_made = "once" if count == 1 else f"{count} times"
+    wanted = f"at least {least:g} {'is' if least == 1 else 'are'} wanted"
+    return CheckResult(f"{tool} was called {calls_made}, {wanted}", count >= least)
 
 
 def _allowed(call: Call, expected: tuple[ExpectedCall, ...]) -> CheckResult:

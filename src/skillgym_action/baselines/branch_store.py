@@ -27,6 +27,7 @@ from skillgym_action.limits import (
     MAX_STORE_FILES,
     MAX_STORE_READ_BYTES,
     STORE_GIT_SECONDS,
+    STORE_TRANSFER_SECONDS,
 )
 from skillgym_action.repository.repository import IDENTITY, SAFE_GIT_OPTIONS
 
@@ -116,8 +117,10 @@ class BranchStore:
     title = f"the branch {STORE_BRANCH}"
     looked_at = next_step = ""
 
-    def __init__(self, remote: Remote, processes: ProcessLauncher, clock: Clock) -> None:
-        self._remote, self._processes, self._clock = remote, processes, clock
+    def __init__(
+        self, remote: Remote, processes: ProcessLauncher, clock: Clock, seconds: float = STORE_TRANSFER_SECONDS
+    ) -> None:
+        self._remote, self._processes, self._clock, self._seconds = remote, processes, clock, seconds
 
     def newest_first(self) -> Iterator[StoreText]:
         """See ``Store``. The files of the last commit; no history is fetched."""
@@ -150,7 +153,7 @@ class BranchStore:
     def _clone(self) -> Iterator[_Clone]:
         try:
             with TemporaryDirectory(prefix="skillgym-", ignore_cleanup_errors=True) as folder:
-                clone = _Clone(Path(folder), self._remote, self._processes)
+                clone = _Clone(Path(folder), self._remote, self._processes, self._seconds)
                 clone.git("init", "--quiet", "--bare", "--template=", ".")
                 yield clone
         except InterruptedError:
@@ -162,8 +165,8 @@ class BranchStore:
 class _Clone:
     """A repository of its own in a temporary folder, in which no configuration of the checkout counts."""
 
-    def __init__(self, folder: Path, remote: Remote, processes: ProcessLauncher) -> None:
-        self._folder, self._remote, self._processes = folder, remote, processes
+    def __init__(self, folder: Path, remote: Remote, processes: ProcessLauncher, seconds: float) -> None:
+        self._folder, self._remote, self._processes, self._seconds = folder, remote, processes, seconds
 
     def fetch(self) -> _Tip | None:
         """Fetch the last commit of the branch; None if there is no such branch. Raises StoreError."""
@@ -250,9 +253,12 @@ class _Clone:
 
     def git(self, *arguments: str, **streams: object) -> bytes:
         """What a git command prints. Raises StoreError with its last words, without the token."""
-        argv = ("git", *SAFE_GIT_OPTIONS, *arguments)
+        argv, env = ("git", *SAFE_GIT_OPTIONS, *arguments), self._remote.variables()
         try:
-            return self._processes.output(argv, cwd=self._folder, env=self._remote.variables(), **streams)  # type: ignore[arg-type]
+            return self._processes.output(argv, cwd=self._folder, env=env, seconds=self._seconds, **streams)  # type: ignore[arg-type]
+        except TimeoutError as error:
+            said = f"git had {error.strerror}; see whether the remote answers"
+            raise StoreError(f"the branch {STORE_BRANCH}: {said}") from error
         except subprocess.CalledProcessError as error:
             said = _CREDENTIALS.sub("://", " ".join(error.stderr.decode(errors="replace").split()[-60:]))
             raise StoreError(f"the branch {STORE_BRANCH}: {said or 'git failed'}") from error

@@ -56,7 +56,7 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
     The last run is the one in ``--output``, if there is one, else the latest of those without that option. One in
     which nothing ran, such as after a misspelt ``-k``, says nothing about what fails: the one before it counts.
     """
-    from skillgym_action.storage.last_run import failed_executions, last_runs, results_time
+    from skillgym_action.storage.last_run import failed_executions, failed_in_quarantine, last_runs, results_time
     from skillgym_action.storage.stored_runs import stored_reports
 
     if settings.resume:
@@ -72,10 +72,15 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
         terminal.progress(f"last-failed: {'nothing ran' if candidates else 'no run'} in {shown}: all run")
         return options
     failed, shown = failed_executions(report), terminal_line(os.path.relpath(last, context.cwd))
+    quarantined = failed_in_quarantine(report)
+    but = f", but {quarantined:,} in quarantine," if quarantined else ""
     if not failed:
-        terminal.progress(f"last-failed: all was green in {shown}: all run")
+        terminal.progress(f"last-failed: all{but} was green in {shown}: all run")
         return options
-    terminal.progress(f"last-failed: {len(failed):,} of {counted(len(report.results), 'execution')} in {shown}")
+    left_out = f"; {quarantined:,} in quarantine left out" if quarantined else ""
+    terminal.progress(
+        f"last-failed: {len(failed):,} of {counted(len(report.results), 'execution')} in {shown}{left_out}"
+    )
     return replace(options, plan=replace(options.plan, last_failed=failed))
 
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from skillgym_action.documents.documents import ProgramDocument, validated
 from skillgym_action.documents.located_values import Lines, LocatedValue, key_path_text
-from skillgym_action.limits import MAX_ARMS
+from skillgym_action.limits import MAX_ARM_PATTERNS, MAX_ARMS, MAX_PATTERN_FOLDERS
 from skillgym_action.model.arm import Arm, OverlayFile
 from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.json_codec import camel_case
@@ -41,7 +41,16 @@ def _inside(pattern: str) -> str:
         raise ValueError(f"{pattern!r} is not a path in the workspace: write it relative to it, without ..")
     if ".git" in pattern.split("/"):
         raise ValueError(f"{pattern!r}: an arm cannot change .git")
+    if (folders := pattern.split("/").count("**")) > MAX_PATTERN_FOLDERS:
+        raise ValueError(f"a pattern with ** {folders} times, at most {MAX_PATTERN_FOLDERS}: leave some out")
     return pattern.removeprefix("./").rstrip("/")
+
+
+def _few(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Each pattern is looked for in the whole workspace of each session."""
+    if len(patterns) > MAX_ARM_PATTERNS:
+        raise ValueError(f"{len(patterns):,} patterns, at most {MAX_ARM_PATTERNS}: name a folder, or use * and **")
+    return patterns
 
 
 class ArmSection(BaseModel):
@@ -60,7 +69,7 @@ class ArmSection(BaseModel):
     )
 
     files: Annotated[str | None, Field(min_length=1)] = None
-    remove: tuple[Annotated[str, AfterValidator(_inside)], ...] = ()
+    remove: Annotated[tuple[Annotated[str, AfterValidator(_inside)], ...], AfterValidator(_few)] = ()
     home: Annotated[str | None, Field(min_length=1)] = None
     env: Annotated[dict[str, str | None], BeforeValidator(references)] = {}
     command_args: tuple[str, ...] = ()

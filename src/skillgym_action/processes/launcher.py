@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -111,10 +112,12 @@ class ProcessLauncher:
         env: Mapping[str, str],
         stdin: int | IO[bytes] = subprocess.DEVNULL,
         stdout: IO[bytes] | None = None,
+        seconds: float = inf,
     ) -> bytes:
         """The output of a short, trusted program, unless it goes to ``stdout``; killed a second after a cancellation.
 
-        Raises OSError, InterruptedError once cancelled, subprocess.CalledProcessError.
+        Raises OSError, which is TimeoutError for one that was killed since it took more than ``seconds``,
+        InterruptedError once cancelled, subprocess.CalledProcessError.
         """
         child = self.spawn(
             argv,
@@ -124,23 +127,26 @@ class ProcessLauncher:
             stdout=stdout or subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        out, err = self._communicate(child)
+        out, err = self._communicate(child, seconds)
         if child.returncode:
             raise subprocess.CalledProcessError(child.returncode, argv, out, err)
         return out or b""
 
-    def _communicate(self, child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-        left = CANCELLED_GRACE_SECONDS
+    def _communicate(self, child: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
+        left, end = CANCELLED_GRACE_SECONDS, time.monotonic() + seconds
         while True:
             try:
                 return child.communicate(timeout=OUTPUT_CHECK_SECONDS)
-            except subprocess.TimeoutExpired:
+            except subprocess.TimeoutExpired as error:
                 left -= OUTPUT_CHECK_SECONDS if self.cancelled else 0.0
-                if left <= 0:
+                late = time.monotonic() >= end
+                if left <= 0 or late:
                     with suppress(ProcessLookupError):
                         os.killpg(child.pid, signal.SIGKILL)
                     child.communicate()
                     self.cancelled.raise_if_cancelled()
+                    if late:
+                        raise TimeoutError(errno.ETIMEDOUT, f"no end within {seconds:g} s") from error
 
     def start_piped(
         self, argv: tuple[str, ...], *, identity: Identity | None, cwd: Path, stderr: int, memory: int

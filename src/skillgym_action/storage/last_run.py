@@ -43,7 +43,7 @@ def results_time(directory: Path) -> int | None:
 
 
 def failed_executions(report: RunReport) -> frozenset[tuple[str, str, str]]:
-    """Suite path, case id and runner id of executions that were not green.
+    """Suite path, case id and runner id of executions that were not green. Those in quarantine decided nothing.
 
     For an invalid case the runner is ``*``; for an invalid suite, case and runner are.
     """
@@ -54,3 +54,8 @@ def failed_executions(report: RunReport) -> frozenset[tuple[str, str, str]]:
         for result in report.results
         if result.status not in GREEN
     )
+
+
+def failed_in_quarantine(report: RunReport) -> int:
+    """How many executions in quarantine were not green."""
+    return sum(result.status not in GREEN for result in report.quarantined)

@@ -306,7 +306,7 @@ def test_the_time_a_call_may_take(mode, calls, score):
 def test_more_calls_than_expected_are_told():
     outcome = graded(trajectory("exact", tool("Read")), session("", READ_A, EDIT))
     assert (outcome.score, outcome.passed) == (1, True)
-    assert outcome.explanation == "1 of 2 passed; 2 tool calls instead of 1"
+    assert outcome.explanation == "1 of 2 passed; tool calls: 2 instead of 1"
 
 
 @pytest.mark.parametrize(("agent", "name"), [("codex", "command_execution"), ("pi", "bash"), ("claude-code", "Bash")])

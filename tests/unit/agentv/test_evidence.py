@@ -68,6 +68,13 @@ def test_a_failed_trajectory_lists_the_calls(entry, evidence):
     assert graded({"type": "tool-trajectory", **entry}, session("")).evidence is None or evidence.startswith("tool")
 
 
+def test_counts_of_calls_are_told_in_whole_sentences():
+    minimums = {"type": "tool-trajectory", "mode": "any_order", "minimums": {"Read": 2, "Edit": 1}}
+    found = graded(minimums, session("", call("Read")))
+    told = "Read was called once, at least 2 are wanted; Edit was called 0 times, at least 1 is wanted"
+    assert found.explanation.endswith(told)
+
+
 def test_a_skill_that_was_not_used_is_told_with_what_was():
     outcome = graded({"type": "skill-trigger", "skill": "csv"}, session("", *CALLS))
     assert outcome.evidence == f"skills used: none\n{IN_ORDER}"

@@ -118,3 +118,18 @@ def test_credentials_of_an_address_are_in_no_argument():
     for other in ("git@gitlab.example:octo/skills.git", "ssh://git@gitlab.example/octo/skills.git", "/srv/skills.git"):
         assert Remote(url=other).address == other
         assert "GIT_CONFIG_COUNT" not in Remote(url=other).variables()
+
+
+def test_a_transfer_over_ssh_that_does_not_end_is_an_error(tmp_path):
+    """What limits slow transfers over HTTP does nothing there."""
+    remote = Remote(url="ssh://example.com/r.git", environment={"GIT_SSH_COMMAND": "exec sleep 60 #"})
+    with (
+        closing(Cancellation()) as cancelled,
+        ProcessLauncher(environment=os.environ, cancelled=cancelled) as processes,
+    ):
+        store = BranchStore(remote, processes, FakeClock(), seconds=0.5)
+        told = "the branch skillgym-data: git had no end within 0.5 s; see whether the remote answers"
+        for use in (lambda: contents(store), lambda: store.add(b"1", "1", AT)):
+            with pytest.raises(StoreError) as found:
+                use()
+            assert str(found.value) == told

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from builders import run_report
 from scratch import written
-from skillgym_action.storage.last_run import failed_executions, last_run, results_time
+from skillgym_action.storage.last_run import failed_executions, failed_in_quarantine, last_run, results_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,3 +54,10 @@ def test_everything_that_was_not_green_has_failed():
     path = "bench/core.json"
     expected = {(path, case, "claude") for case in ("bad", "late", "left", "odd")}
     assert failed_executions(report) == expected
+
+
+def test_what_failed_in_quarantine_is_counted_and_not_run_again():
+    report = run_report("good passed\nbad failed\nknown expected-failed")
+    quarantined = replace(report, results=(), quarantined=report.results)
+    assert (failed_executions(quarantined), failed_in_quarantine(quarantined)) == (frozenset(), 1)
+    assert failed_in_quarantine(report) == 0
