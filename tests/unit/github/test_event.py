@@ -163,3 +163,17 @@ def test_a_payload_that_is_not_githubs_is_refused_in_words(seen, payload, words)
 def test_without_a_payload_the_variables_speak(seen):
     event = seen("push", {}, GITHUB_EVENT_PATH="", GITHUB_REF="refs/heads/main", GITHUB_RUN_ID="x")
     assert (event.head, event.run_key) == (Head(sha=MERGE, repository=OURS, branch="main"), "1/2")
+
+
+@pytest.mark.parametrize(
+    ("ref", "workflow"),
+    [
+        (f"{OURS}/.github/workflows/bench.yml@refs/heads/main", "bench.yml"),
+        (f"{OURS.upper()}/.github/workflows/bench.yaml@refs/pull/7/merge", "bench.yaml"),
+        ("other/shared/.github/workflows/bench.yml@refs/heads/main", None),
+        (f"{OURS}/.github/workflows/a/../bench.yml@refs/heads/main", None),
+        ("", None),
+    ],
+)
+def test_the_workflow_is_known_by_its_file_if_it_is_one_of_this_repository(seen, ref, workflow):
+    assert seen("push", {}, GITHUB_WORKFLOW_REF=ref).workflow == workflow
