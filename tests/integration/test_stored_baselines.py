@@ -262,6 +262,8 @@ def test_auto_needs_a_store(project):
     assert (ran.code, "baseline auto without a store" in ran.err) == (2, True)
     ran = skillgym("run", "bench", "--store", "brunch", cwd=project.root)
     assert (ran.code, "unknown store 'brunch'" in ran.err) == (2, True)
+    ran = skillgym("run", "bench", "--store", "artifact=../x", cwd=project.root)
+    assert (ran.code, "'artifact=../x' does not name a workflow's file" in ran.err) == (2, True)
 
 
 def cancelled(project: Project, remote: str, waiting: Callable[[], object]) -> str:

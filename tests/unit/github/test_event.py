@@ -170,3 +170,17 @@ def test_the_base_branch_of_a_merge_group(seen):
     found = seen("merge_group", {"merge_group": group, "repository": {"default_branch": "main"}})
     assert (found.base_branch, found.base) == ("release", MERGE)
     assert seen("push", {"merge_group": group}).base_branch is None
+
+
+@pytest.mark.parametrize(
+    ("ref", "workflow"),
+    [
+        (f"{OURS}/.github/workflows/bench.yml@refs/heads/main", "bench.yml"),
+        (f"{OURS.upper()}/.github/workflows/bench.yaml@refs/pull/7/merge", "bench.yaml"),
+        ("other/shared/.github/workflows/bench.yml@refs/heads/main", None),
+        (f"{OURS}/.github/workflows/a/../bench.yml@refs/heads/main", None),
+        ("", None),
+    ],
+)
+def test_the_workflow_is_known_by_its_file_if_it_is_one_of_this_repository(seen, ref, workflow):
+    assert seen("push", {}, GITHUB_WORKFLOW_REF=ref).workflow == workflow
