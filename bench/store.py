@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -38,7 +39,14 @@ def line(number: int, cases: int) -> tuple[bytes, str, datetime]:
             "suite": 0,
             "case": f"a-case-with-a-name-{case}",
             "runner": 0,
-            "inputs": {"prompt": f"{case:016x}", "assertions": f"{case * 31:016x}", "workspace": "0" * 16},
+            "inputs": {
+                "prompt": f"{case:016x}",
+                "assertions": f"{case * 31:016x}",
+                "workspace": "0" * 16,
+                "whole": sha256(f"{case} {number // 5}".encode()).hexdigest()[
+                    :16
+                ],  # something changes in every fifth run
+            },
             "version": "2.1.197",
             "model": "claude-sonnet-4-6",
             "sessions": "ppp" if (case * 7 + number) % 5 else "ppf",

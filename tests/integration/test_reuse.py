@@ -23,7 +23,7 @@ class Reusing:
 
     def __init__(self, folder: Path) -> None:
         self.root, self.store, self.log = folder / "repo", folder / "store", folder / "sessions"
-        self._number = 0
+        self.number = 0
         self.root.mkdir()
         files: dict[str, str | bytes] = {
             "skillgym.config.yaml": config(runner(AGENT.format(log=self.log))),
@@ -41,8 +41,8 @@ class Reusing:
 
     def run(self, *args: str, **env: str) -> tuple[int, dict[str, Any], str]:
         """The exit code, the results file, and what the terminal shows."""
-        self._number += 1
-        output = f".skillgym-results/{self._number}"
+        self.number += 1
+        output = f".skillgym-results/{self.number}"
         store = ("--store", f"path={self.store}")
         ran = skillgym("run", ".", *store, "--output", output, *args, cwd=self.root, **env)
         file = self.root / output / "results.json"
@@ -130,6 +130,29 @@ def test_a_carried_failure_is_a_failure(project):
     assert f"carried from {commit[:12]}, a minute old" in (folder / "report.html").read_text(encoding="utf-8")
 
 
+def test_the_text_of_a_stored_failure_is_shown_without_keys_and_without_markup(project):
+    project.commit({"b/template/input.txt": "nothing"})
+    for file in project.store.rglob("*.jsonl"):
+        file.unlink()
+    project.run("--store-write")
+    key = "sk-ant-api03-0123456789abcdefghij"
+
+    def forged(line: dict[str, Any]) -> None:
+        line["run"]["link"] = "https://example.com/runs/1"
+        for entry in line["entries"]:
+            if "failure" in entry:
+                entry["failure"]["message"] = f"\x1b[31m{key} <script>alert(1)</script>"
+
+    project.change_store(forged)
+    _, file, shown = project.run("--reuse", "unchanged", ANTHROPIC_API_KEY=key)
+    assert (ran(file), key in json.dumps(file), key in shown, "\x1b" in shown) == ([], False, False, False)
+    assert "(https://example.com/runs/1)" in shown
+    folder = project.root / ".skillgym-results" / str(project.number)
+    page, summary = ((folder / name).read_text(encoding="utf-8") for name in ("report.html", "summary.md"))
+    assert (key in page + summary, "<script>alert" in page + summary) == (False, False)
+    assert "[run](https://example.com/runs/1)" in summary
+
+
 def test_only_what_ran_is_added_to_the_store_and_the_rest_by_name(project):
     project.commit({"b/template/input.txt": "write!"})
     project.reuse("--store-write")
@@ -195,14 +218,22 @@ def test_results_of_other_branches_are_not_reused(project):
 
 
 def test_cases_that_depend_on_each_other_run_together(project):
-    both = (case("c1"), case("c2", dependsOn=["c1"]))
-    of_suite = {"workspace": TEMPLATE}
-    project.commit({"c/core.bench.json": suite(*both, **of_suite)})
-    project.run("--store-write")
-    changed = (case("c1", prompt="Do it otherwise"), both[1])
-    project.commit({"c/core.bench.json": suite(*changed, **of_suite)})
-    _, file, _ = project.reuse()
-    assert sorted(ran(file)) == ["c1", "c2"]
+    def tests(first: str) -> str:
+        cases = (
+            {"id": "d1", "input": first},
+            {"id": "d2", "input": "b", "depends_on": ["d1"]},
+            {"id": "d3", "input": "c"},
+        )
+        return json.dumps({"tests": [{"assertions": [{"type": "contains", "value": "ok"}]} | one for one in cases]})
+
+    project.commit({"skillgym.config.yaml": config(runner("echo ok")), "d/EVAL.yaml": tests("a")})
+    _, file, shown = project.run("--store-write", "--case", "d*")
+    assert [row["status"] for row in rows(file).values()] == ["passed"] * 3, shown
+    _, file, _ = project.reuse("--case", "d*")
+    assert ran(file) == []
+    project.commit({"d/EVAL.yaml": tests("other")})
+    _, file, _ = project.reuse("--case", "d*")
+    assert ran(file) == ["d1", "d2"]
 
 
 def test_quarantined_cases_run(project):
@@ -235,7 +266,7 @@ def test_the_configuration_may_say_it_and_shards_and_merged_runs_keep_it(project
     for part in ("1/2", "2/2"):
         _, file, _ = project.run("--shard", part)
         assert ran(file) == []
-        files.append(project.root / ".skillgym-results" / str(project._number))
+        files.append(project.root / ".skillgym-results" / str(project.number))
     assert project.sessions == 6
     done = skillgym("report", *map(str, files), "--store", f"path={project.store}", cwd=project.root)
     assert done.code == 0, done.err

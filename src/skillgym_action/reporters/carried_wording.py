@@ -39,8 +39,9 @@ def carried_from(result: Result, report: RunReport) -> str:
 
 
 def carried_outcome(result: Result, report: RunReport) -> str:
-    """``passed, 3 of 3, carried from 1a2b3c4d5e6f, 2 days old``."""
-    return f"{result.status}, {samples_of(result, report.sampled_repetitions)}, {carried_from(result, report)}"
+    """``passed, 3 of 3, carried from 1a2b3c4d5e6f, 2 days old, https://…``."""
+    link = f", {result.carried.link}" if result.carried and result.carried.link else ""
+    return f"{result.status}, {samples_of(result, report.sampled_repetitions)}, {carried_from(result, report)}{link}"
 
 
 def origins(report: RunReport) -> list[Origin]:

@@ -22,7 +22,7 @@ from skillgym_action.reporters.html_parts import (
 )
 from skillgym_action.reporters.html_session import address
 from skillgym_action.reporters.template_values import NOTHING, markup
-from skillgym_action.reporters.wording import TITLE, cost, duration, money, score
+from skillgym_action.reporters.wording import TITLE, cost, duration, money, score, time_taken
 from skillgym_action.text.escaping import clipped, html_text
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class CaseRows:
             share=inline(str(samples)) if samples.judged > 1 else NOTHING,
             score=inline(score(result.judgement)),
             cost=inline(cost(result)) if result.cost.usd is not None else NOTHING,
-            time=inline(duration(result.duration_ms)),
+            time=inline(time_taken(result)),
             failure=inline(found.label) if found else NOTHING,
             flaky=inline("flaky") if is_flaky(result, self.report.sampled_repetitions) else NOTHING,
             changed=inline(self._changed.get(id(result), "")),

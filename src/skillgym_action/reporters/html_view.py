@@ -62,6 +62,7 @@ from skillgym_action.reporters.wording import (
     suites_from,
     tally,
     telling_reasons,
+    time_taken,
     verdict,
 )
 from skillgym_action.text.escaping import clipped, html_text
@@ -304,7 +305,7 @@ def _sessions(result: Result, report: RunReport) -> str:
     samples = samples_of(result, report.sampled_repetitions)
     share = f"{samples} passed, " if samples.judged > 1 else ""
     known = f"{cost(result)}, " if result.cost.usd is not None else ""
-    return f"{share}{known}{duration(result.duration_ms)}"
+    return f"{share}{known}{time_taken(result)}"
 
 
 def _baselines(comparison: Comparison | None) -> Iterator[BaselineView]:

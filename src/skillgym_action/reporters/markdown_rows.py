@@ -16,7 +16,17 @@ from skillgym_action.reporters.failed_assertions import failed_assertions, not_h
 from skillgym_action.reporters.markdown_budget import SUMMARY
 from skillgym_action.reporters.rate_wording import sessions_passed
 from skillgym_action.reporters.template_values import NOTHING, markup
-from skillgym_action.reporters.wording import TITLE, amount, cause, cost, counted, duration, place, retries, runner_id
+from skillgym_action.reporters.wording import (
+    TITLE,
+    amount,
+    cause,
+    cost,
+    counted,
+    place,
+    retries,
+    runner_id,
+    time_taken,
+)
 from skillgym_action.text.escaping import (
     clipped,
     markdown_code_block,
@@ -125,7 +135,7 @@ class Rows:
         return Row(
             case=self.case(result),
             runner=code(runner_id(result)),
-            time=markup(duration(result.duration_ms)),
+            time=markup(time_taken(result)),
             cost=markup(cost(result)),
             tokens=markup(amount(result.usage.total_tokens)),
             score=markup("" if result.score is None else format_score(result.score)),

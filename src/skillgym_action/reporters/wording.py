@@ -227,6 +227,11 @@ def case_name(result: Result) -> str:
     return f"{result.case_id} ({clipped(result.title, TITLE)})"
 
 
+def time_taken(result: Result) -> str:
+    """How long a session took in the mean; ``carried`` for a result that was not run."""
+    return "carried" if result.carried else duration(result.duration_ms)
+
+
 def age(passed: timedelta) -> str:
     """``3 days``: in the largest unit that it has at least two of."""
     seconds = max(0, int(passed.total_seconds()))

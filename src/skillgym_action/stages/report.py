@@ -34,6 +34,7 @@ def report_run(
     began, ended = journal.began, max(services.clock.now(), journal.began)
     of_suites = dict.fromkeys(warning for suite in plan.suites for warning in suite.warnings)
     warnings = [*journal.warnings, *plan.warnings, *of_suites]
+    results = tuple(_without_secrets(services, result) if result.carried else result for result in results)
     deciding, others, quarantined = _sorted(plan, results)
     warnings += dict.fromkeys(_vacuous(deciding))
     judge, judge_warnings = _judge_of(services, results)
@@ -65,6 +66,14 @@ def report_run(
         links=services.links,
     )
     return with_uplifts(report)
+
+
+def _without_secrets(services: Services, result: Result) -> Result:
+    """A carried result without the secrets of this process; only of a failure there is a text from the store."""
+    if result.judgement.failure is None:
+        return result
+    redacted: Result = services.directory.redactor.redacted(result, exclude=("suite", "runner"))
+    return redacted
 
 
 def _selection(plan: Plan) -> SelectionSummary | None:

@@ -1,0 +1,123 @@
+"""The digest of everything: each thing that sessions depend on changes it, and nothing else does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scratch import case, config, repository, runner, suite, world_in, written
+from skillgym_action import pipeline
+from skillgym_action.settings import resolve
+from skillgym_action.settings.context import current_context
+from skillgym_action.settings.options import validated_settings
+from skillgym_action.settings.runners import configured_runners
+from skillgym_action.stages.baseline import wanted_of_plan
+from skillgym_action.stages.reuse import with_whole_digests
+from skillgym_action.wiring import configuration, store_of
+
+TEMPLATE = {"templateDir": "template"}
+FILES = {
+    "bench/core.json": suite(case("one"), case("two"), workspace=TEMPLATE),
+    "bench/template/input.txt": "write",
+    "skillgym.config.yaml": config(runner("sh agent.sh", env={"MODE": "fast", "API_KEY": "first"})),
+    "agent.sh": "echo done > out.txt",
+}
+
+
+def wholes(root, settings=(), **environment):
+    """The digests of the cases of the suite, by case; the store is a folder beside the repository."""
+    fields = {"store": f"path={root.parent / 'store'}", "store_write": True} | dict(settings)
+    settings_, context = validated_settings(fields, str), current_context(root, environment)
+    config_ = configuration(settings_, context)
+    options = resolve.options(settings_, config_, context, runners=1)
+    with world_in(root) as services:
+        store = store_of(context, options.store, services.processes, services.clock)
+        made = replace(services, store=store)
+        plan = pipeline.plan_run(made, configured_runners(settings_, config_, context), options)
+        found = with_whole_digests(made, plan, wanted_of_plan(made, plan, {}), options)
+        return {execution.case.id: found[execution.index].inputs.whole for execution in plan.executions}
+
+
+def test_it_is_the_same_in_another_place(tmp_path):
+    first, second = (repository(tmp_path / name / "repo", FILES, git=True) for name in ("a", "b"))
+    found = wholes(first)
+    assert found == wholes(second)
+    assert len({None, *found.values()}) == 3
+
+
+SAME = {
+    "a file that nothing of it reads": {"README.md": "other"},
+    "the secret of a variable": {"skillgym.config.yaml": FILES["skillgym.config.yaml"].replace("first", "second")},
+    "another case": {"bench/core.json": suite(case("one"), case("two", prompt="other"), workspace=TEMPLATE)},
+}
+OTHER = {
+    "a byte of the template": {"bench/template/input.txt": "Write"},
+    "a file of the template that git ignores": {".gitignore": "*.log\n", "bench/template/a.log": "x"},
+    "the prompt": {"bench/core.json": suite(case("one", prompt="other"), case("two"), workspace=TEMPLATE)},
+    "a time limit": {"bench/core.json": suite(case("one", timeout=7), case("two"), workspace=TEMPLATE)},
+    "the program that the agent's command names": {"agent.sh": "echo other > out.txt"},
+    "the value of a variable": {"skillgym.config.yaml": FILES["skillgym.config.yaml"].replace("fast", "slow")},
+    "the name of a variable": {"skillgym.config.yaml": FILES["skillgym.config.yaml"].replace("API_KEY", "OTHER_KEY")},
+}
+
+
+@pytest.mark.parametrize("changed", SAME.values(), ids=SAME)
+def test_what_it_does_not_depend_on_changes_nothing(tmp_path, changed):
+    root = repository(tmp_path / "repo", FILES, git=True)
+    before = wholes(root)
+    assert wholes(written(root, changed))["one"] == before["one"]
+
+
+@pytest.mark.parametrize("changed", OTHER.values(), ids=OTHER)
+def test_what_it_depends_on_changes_it(tmp_path, changed):
+    root = repository(tmp_path / "repo", FILES, git=True)
+    before = wholes(root)
+    after = wholes(written(root, changed))
+    assert None not in (before["one"], after["one"])
+    assert after["one"] != before["one"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"repeat": "3"}, {"retry": "1"}, {"on_limit": "errored"}, {"max_steps": "5"}, {"stop_early": "true"}],
+    ids=str,
+)
+def test_settings_of_the_run_change_it(tmp_path, settings):
+    root = repository(tmp_path / "repo", FILES, git=True)
+    assert wholes(root, settings)["one"] != wholes(root)["one"]
+
+
+def test_agents_on_a_copy_of_the_repository_depend_on_its_files(tmp_path):
+    files = FILES | {"bench/core.json": suite(case("one"))}
+    root = repository(tmp_path / "repo", files, git=True)
+    before = wholes(root)["one"]
+    assert wholes(written(root, {"README.md": "new"}))["one"] != before
+
+
+UNKNOWN = {
+    "a shared workspace": {"skillgym.config.yaml": config(runner(), run={"workspace": {"mode": "shared"}})},
+    "an existing directory": {
+        "skillgym.config.yaml": config(runner(), run={"workspace": {"mode": "none", "cwd": "."}})
+    },
+    "an agent that is not there": {"skillgym.config.yaml": config({"agent": {"type": "command", "command": ["./no"]}})},
+}
+
+
+@pytest.mark.parametrize("changed", UNKNOWN.values(), ids=UNKNOWN)
+def test_what_cannot_be_known_has_none(tmp_path, changed):
+    root = repository(tmp_path / "repo", FILES | {"bench/core.json": suite(case("one"))} | changed, git=True)
+    assert wholes(root)["one"] is None
+
+
+def test_the_version_of_a_cli_is_in_it(tmp_path):
+    program = tmp_path / "bin" / "claude"
+    agent = {"agent": {"type": "claude-code", "command": [str(program)]}}
+    root = repository(tmp_path / "repo", FILES | {"skillgym.config.yaml": config(agent)}, git=True)
+    found = []
+    for version in ("echo 1.2.3", "echo 1.2.4", "true"):
+        written(tmp_path, {"bin/claude": f"#!/bin/sh\n{version}\n"})
+        program.chmod(0o755)
+        found.append(wholes(root)["one"])
+    assert found[2] is None, "it prints none"
+    assert len(set(found)) == 3
