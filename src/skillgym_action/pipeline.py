@@ -16,6 +16,7 @@ from skillgym_action.expected_costs import check_budget, expected_of
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import LimitSettings
+from skillgym_action.plan_checks import check_plan, futility_rule, may_stop_early
 from skillgym_action.reporters.wording import duration
 from skillgym_action.repository.reference_solutions import recordings_folder, solutions_folder
 from skillgym_action.repository.suite_digests import suite_digest, template_digest
@@ -50,8 +51,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.baselines.pooling import Wanted
     from skillgym_action.baselines.reading import BaseHistory
-    from skillgym_action.comparison.futility import FutilityRule
-    from skillgym_action.model.execution import Execution, Runner
+    from skillgym_action.model.execution import Runner
     from skillgym_action.model.forecast import Forecast
     from skillgym_action.model.run_report import RunReport, SuitesFrom
     from skillgym_action.model.suite import BenchmarkSuite, Discovery
@@ -140,65 +140,6 @@ def plan_with_baseline(
     return plan, base, expected_of(services, plan, options, (stored, wanted))
 
 
-def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
-    """Raises UsageError if regressions are to fail the run, but the plan could never show one, or must not be stopped.
-
-    Stored sessions that are judged again cost nothing, whatever they can show.
-    """
-    _check_stop(plan, options)
-    if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
-        return
-    if options.report.auto:
-        return  # the store gets more samples with each run: a comparison that shows nothing yet is inconclusive
-    from skillgym_action.comparison.plans import undecidable
-
-    if problem := undecidable(deciding_sessions(plan, options), base, stop_early=options.execute.stop_early):
-        raise UsageError.of(problem)
-
-
-def _check_stop(plan: Plan, options: Options) -> None:
-    """Raises UsageError if the run cannot be stopped for futility, though it is to be."""
-    if options.execute.stop is None:
-        return
-    stop = f"--stop {options.execute.stop}"
-    if options.execute.stop_early:
-        raise UsageError(f"{stop} with --stop-early: only one of them can decide", remedy="leave one of them out")
-    if options.execute.maxfail is not None:
-        raise UsageError(f"{stop} with --maxfail: only one of them can end the run", remedy="leave one of them out")
-    if options.report.baseline is None and not options.report.auto:
-        raise UsageError(f"{stop} without a baseline: there is nothing to compare with", remedy="name a --baseline")
-    if "regression" not in options.gate.fail_on:
-        raise UsageError(
-            f"{stop} without regression in fail-on: nothing would be decided", remedy="add the word regression"
-        )
-    if any(execution.is_other_arm for execution in plan.executions):
-        raise UsageError(f"{stop} with arms: the other arms would lack sessions", remedy="leave one of them out")
-    if options.plan.shard[1] > 1:
-        raise UsageError(f"{stop} with --shard: a part cannot decide for the whole run", remedy="leave one of them out")
-
-
-def futility_rule(base: RunReport | None, options: Options) -> FutilityRule | None:
-    """When the run is stopped for futility; None: never, since it is not asked for or would save nothing."""
-    if options.execute.stop is None or base is None:
-        return None
-    from skillgym_action.comparison.futility import FutilityRule
-
-    rule = FutilityRule(base=base, repetitions=options.execute.repeat)
-    return rule if rule.first_repetitions < rule.repetitions else None
-
-
-def planned_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]]:
-    """The executions of the plan, each with its number of repetitions."""
-    from skillgym_action.sessions.repetitions import planned_repetitions
-
-    return [(execution, planned_repetitions(execution, options.execute)) for execution in plan.executions]
-
-
-def deciding_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]]:
-    """The same without those of arms that do not decide."""
-    return [entry for entry in planned_sessions(plan, options) if entry[0].decides]
-
-
 def run(
     services: Services,
     runners: tuple[Runner, ...],
@@ -233,21 +174,19 @@ def run(
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import report_run
 
-    executed = execute(
-        services, to_run, options.execute, journal, futility_rule(without_carried(base, carrying), options)
-    )
+    rule = futility_rule(without_carried(base, carrying), options)
+    executed = execute(services, to_run, options.execute, journal, rule)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
-    shard = "{}/{}".format(*options.plan.shard) if options.plan.shard[1] > 1 else None
     plan, results = with_carried(plan, executed.results, carrying)
-    report = report_run(services, plan, results, journal, command=command, shard=shard)
+    report = report_run(services, plan, results, journal, command=command, shard=_shard(options))
     report = replace(
         report,
         results=with_inputs(report.results, wanted),
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
         incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
-        stopped_early=_may_stop_early(plan, options),
+        stopped_early=may_stop_early(plan, options),
         stopped_for_futility=executed.stopped or options.execute.stopped,
         attempts=executed.attempts,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
@@ -309,9 +248,9 @@ def _compared(
     return compared
 
 
-def _may_stop_early(plan: Plan, options: Options) -> bool:
-    """Whether executions may have ended before all of their repetitions."""
-    return options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
+def _shard(options: Options) -> str | None:
+    """``2/8``; None: the run is whole."""
+    return "{}/{}".format(*options.plan.shard) if options.plan.shard[1] > 1 else None
 
 
 def _cut_off(services: Services, plan: Plan) -> tuple[str, ...]:

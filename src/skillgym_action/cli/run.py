@@ -13,6 +13,7 @@ from skillgym_action.cli.list import execution_line
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.verdicts import GREEN
+from skillgym_action.plan_checks import check_plan, futility_rule, planned_sessions
 from skillgym_action.reporters.forecast_wording import UNUSABLE_STORE, WITHOUT_STORE, forecast_lines
 from skillgym_action.reporters.terminal import render
 from skillgym_action.reporters.wording import counted, listed, money
@@ -89,7 +90,7 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
     with wiring.services_without_run(context, terminal, settings.agent_user, options.store) as services:
         plan, base, expected = pipeline.plan_with_baseline(services, runners, options)
         if plan.executions:
-            pipeline.check_plan(plan, base, options)
+            check_plan(plan, base, options)
     for execution in plan.executions:
         print(context.redactor.text(execution_line(execution)))  # noqa: T201
     if code := print_problems(with_selected_runners(plan.suites, runners, options.plan), context, plan.warnings):
@@ -102,7 +103,7 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
     if not plan.executions:
         message = "nothing would run: no suite was found, or the filters, such as --changed-skills, leave no case"
         raise UsageError(message, remedy="see `list`")
-    for line in plan_summary(pipeline.planned_sessions(plan, options), base, expected, options):
+    for line in plan_summary(planned_sessions(plan, options), base, expected, options):
         print(context.redactor.text(terminal_line(line)))  # noqa: T201
     if expected and (note := refuse_beyond_budget(expected, options.execute)):
         terminal.progress(f"note: {terminal_line(note)}")
@@ -117,7 +118,7 @@ def plan_summary(
     upper = ""
     if options.execute.stop_early and sessions > len(planned):
         upper = " at most, since cases stop early"
-    elif pipeline.futility_rule(base, options):
+    elif futility_rule(base, options):
         upper = " at most, since the run may be stopped for futility"
     yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{upper}"
     yield from arms_summary(planned)

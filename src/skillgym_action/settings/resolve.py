@@ -73,16 +73,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
     _refuse_paths(settings, context)
     return Options(
         discover=DiscoverOptions(paths=settings.paths, formats=settings.format),
-        load=LoadOptions(
-            workspace=_workspace(settings, config, context),
-            cwd=_working_directory(settings, config, context),
-            cwd_option=settings.cwd,
-            environment=_environment_for_suites(context),
-            agentv_compat=settings.agentv_compat,
-            skills=_skills(settings, config, context),
-            threshold=settings.threshold,
-            allow_tools=config.file.plugins.allow_tools,
-        ),
+        load=_load_options(settings, config, context),
         arms=arm_options(settings, config, context),
         plan=PlanOptions(
             cases=settings.case,
@@ -117,6 +108,19 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         attempt=attempt_options(settings, context),
         templates=_templates(settings, config, context),
         judge=_judge(config, context.environment),
+    )
+
+
+def _load_options(settings: Settings, config: Config, context: LaunchContext) -> LoadOptions:
+    return LoadOptions(
+        workspace=_workspace(settings, config, context),
+        cwd=_working_directory(settings, config, context),
+        cwd_option=settings.cwd,
+        environment=_environment_for_suites(context),
+        agentv_compat=settings.agentv_compat,
+        skills=_skills(settings, config, context),
+        threshold=settings.threshold,
+        allow_tools=config.file.plugins.allow_tools,
     )
 
 
