@@ -47,9 +47,8 @@ def line(number: int, cases: int) -> tuple[bytes, str, datetime]:
                 "prompt": f"{case:016x}",
                 "assertions": f"{case * 31:016x}",
                 "workspace": "0" * 16,
-                "whole": sha256(f"{case} {number // 5}".encode()).hexdigest()[
-                    :16
-                ],  # something changes in every fifth run
+                # something changes in every fifth run
+                "whole": sha256(f"{case} {number // 5}".encode()).hexdigest()[:16],
             },
             "version": "2.1.197",
             "model": "claude-sonnet-4-6",

@@ -89,8 +89,8 @@ def test_logic_is_seen(source):
 def test_every_block_has_a_name_of_the_view():
     assert blocks("summary.md.j2") == [
         "head", "facts", "runners", "rates", "uplift", "leaks", "addressing", "suites_from", "changed_suites",
-        "failed", "evidence", "unexpected", "errored", "matrix", "quarantined", "mixed", "changes", "warnings",
-        "skipped", "expected", "passed", "left_out", "provenance",
+        "failed", "evidence", "unexpected", "errored", "matrix", "quarantined", "carried", "mixed", "changes",
+        "warnings", "skipped", "expected", "passed", "left_out", "provenance",
     ]  # fmt: skip
 
 
