@@ -226,7 +226,7 @@ def test_a_green_check_of_a_failed_session_is_red_and_an_expectation_repairs_it(
 def test_a_session_that_changed_nothing_needs_an_expectation(tmp_path):
     root = repository(tmp_path / "repo", {"skillgym.config.yaml": config(runner("true"))}, git=True)
     skillgym("run", "--output", "run", cwd=root)
-    (root / "bench/core.json").unlink()
+    (root / "bench/core.json").write_text(suite(case("another")))
     done = skillgym("promote", "run", cwd=root)
     assert (done.code, done.out) == (INVALID, "")
     assert "no expectation could be drafted" in done.err
