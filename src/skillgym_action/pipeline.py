@@ -6,7 +6,7 @@ The command `report` runs the last part for stored runs: merge -> report -> gate
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,13 @@ from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.stages.load import HeadCheckout, load
 from skillgym_action.stages.plan import plan
 from skillgym_action.stages.quarantine import quarantined
-from skillgym_action.stages.reuse import carry_unchanged, with_carried, with_whole_digests, without_carried
+from skillgym_action.stages.reuse import (
+    Carrying,
+    carry_unchanged,
+    with_carried,
+    with_whole_digests,
+    without_carried,
+)
 from skillgym_action.storage.journal import Journal, JournalHead, digest, stored_line
 from skillgym_action.text.escaping import terminal_line
 
@@ -58,7 +64,6 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.stages.baseline import StoredBaseline
-    from skillgym_action.stages.reuse import Carrying
     from skillgym_action.storage.merge import StoredReports
     from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
 
@@ -123,21 +128,43 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
         return Plan(suites=suites, runners=runners, executions=(), unrunnable=())
 
 
-def plan_with_baseline(
-    services: Services, runners: tuple[Runner, ...], options: Options
-) -> tuple[Plan, RunReport | None, Forecast | None]:
-    """The plan; the baseline that it would be compared with; what it will cost. None: there is none. Raises UsageError.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRun:
+    """What would run: the plan, without the ``carried`` executions whose results would be taken from the store.
 
-    Without a store there is no forecast.
+    ``base``: what it would be compared with; ``expected``: what it will cost, without a store unknown. None: there is
+    none.
     """
-    base, stored = read_baseline(services, options), read_store(services, options.report, options.store)
+
+    plan: Plan
+    carried: int = 0
+    base: RunReport | None = None
+    expected: Forecast | None = None
+
+
+def plan_with_baseline(services: Services, runners: tuple[Runner, ...], options: Options) -> PlannedRun:
+    """The plan, with what is known of it before it runs. Raises UsageError."""
+    reuse = options.reuse is not None
+    base, stored = read_baseline(services, options), read_store(services, options.report, options.store, reuse=reuse)
     plan = only_selected(plan_run(services, runners, options))
     if services.store is None:
-        return plan, base, None
+        return PlannedRun(plan=plan, base=base)
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = wanted_of_plan(services, plan, digests)
-    base = stored.of_plan(plan, wanted) if stored else base
-    return plan, base, expected_of(services, plan, options, (stored, wanted))
+    base = stored.of_plan(plan, wanted) if stored and stored.compares else base
+    carrying = Carrying(plan=plan)
+    if reuse:
+        _hide_from_agents(services, plan, options)
+        wanted = with_whole_digests(services, plan, wanted, options)
+        nothing_done = Journal(began=services.clock.now(), digests={})
+        known = stored.history if stored else None
+        carrying = carry_unchanged(services, plan, wanted, options, (known, nothing_done))
+    return PlannedRun(
+        plan=replace(carrying.plan, warnings=(*plan.warnings, *carrying.warnings)),
+        carried=len(carrying.results),
+        base=without_carried(base, carrying),
+        expected=expected_of(services, carrying.plan, options, (stored, wanted)),
+    )
 
 
 def run(

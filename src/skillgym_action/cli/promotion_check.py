@@ -20,6 +20,7 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import cause
 from skillgym_action.repository.reference_solutions import recordings_folder
+from skillgym_action.settings.attempt_options import AttemptOptions
 from skillgym_action.settings.baseline_options import ReportOptions
 from skillgym_action.settings.written_reports import PublishOptions
 
@@ -105,6 +106,9 @@ def _options_with(options: Options, file: Path, only: _OnlyCase) -> Options:
         report=ReportOptions(),
         publish=PublishOptions(workspace=options.publish.workspace),
         store=None,
+        reuse=None,
+        changed=None,
+        attempt=AttemptOptions(),
         templates=None,
         judge=JudgeConfig(api="anthropic", model="none", problem="promote asks the judge nothing"),
     )

@@ -88,7 +88,8 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
 def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user, options.store) as services:
-        plan, base, expected = pipeline.plan_with_baseline(services, runners, options)
+        planned = pipeline.plan_with_baseline(services, runners, options)
+        plan, base, expected = planned.plan, planned.base, planned.expected
         if plan.executions:
             check_plan(plan, base, options)
     for execution in plan.executions:
@@ -100,6 +101,9 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
         return 0
     if plan.nothing_selected:
         raise UsageError(f"nothing would run: {plan.nothing_selected}")
+    if not plan.executions and planned.carried:
+        print(f"nothing would run: the results of {counted(planned.carried, 'execution')} are carried over")  # noqa: T201
+        return 0
     if not plan.executions:
         message = "nothing would run: no suite was found, or the filters, such as --changed-skills, leave no case"
         raise UsageError(message, remedy="see `list`")

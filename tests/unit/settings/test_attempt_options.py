@@ -34,7 +34,7 @@ def test_a_job_is_identified_by_repository_workflow_run_id_and_attempt(tmp_path)
     assert not job.is_same_job(replace(job, run_id=101, attempt=1))
 
 
-@pytest.mark.parametrize("without", VARIABLES.keys() - {"GITHUB_JOB"})
+@pytest.mark.parametrize("without", sorted(VARIABLES.keys() - {"GITHUB_JOB"}))
 def test_what_does_not_say_so_is_no_job_and_has_no_earlier_attempt(tmp_path, without):
     assert options_in(tmp_path, without=without).job is None
     with pytest.raises(UsageError, match="--resume auto outside of a job on GitHub"):
