@@ -36,7 +36,7 @@ class SessionFacts:
     """A session to be promoted.
 
     ``origin``: a phrase that names it. ``template``: the files before it; ``changed``, ``deleted``: what it did to
-    them. ``turns``: what the user said after the prompt. ``status``: of the stored session; None: nobody has judged it.
+    them. ``turns``: what the user said after the prompt. ``status``: of the stored session; None: it was not judged.
     ``notes``: what people have to know about the facts, a sentence each.
     """
 

@@ -26,7 +26,7 @@ def case_section(
     settings: Mapping[str, object],
     origin: Mapping[str, object],
 ) -> dict[str, object]:
-    """A case as the file has it. ``x-drafted`` lists the expectations that nobody has looked at yet."""
+    """A case as the file has it. ``x-drafted`` lists the expectations that a person still has to look at."""
     section: dict[str, object] = {"id": case_id, "prompt": prompt, **settings, "expect": [*kept, *drafted]}
     section[ORIGIN] = dict(origin)
     if drafted:

@@ -330,7 +330,7 @@ def _changes(comparison: Comparison) -> Iterator[ExecutionGroup]:
     pairs = (
         ("Newly failing", "bad", comparison.newly_failing),
         ("Fixed", "good", comparison.fixed),
-        ("Changed, may be chance", "odd", comparison.changed),
+        ("Changed, each by itself may be chance", "odd", comparison.changed),
     )
     for words, tone, found in pairs:
         yield from _change(

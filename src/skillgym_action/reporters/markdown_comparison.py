@@ -91,7 +91,7 @@ def _kinds(comparison: Comparison, rows: Rows, budget: RowBudget) -> Iterator[Ch
     pairs = (
         ("newly failing", comparison.newly_failing),
         ("fixed", comparison.fixed),
-        ("changed, may be chance", comparison.changed),
+        ("changed, each by itself may be chance", comparison.changed),
     )
     for words, found in pairs:
         yield from _kind(words, [_changed(pair, rows) for pair in found[: rows.extent.names]], len(found), budget)

@@ -91,7 +91,7 @@ def _changes(base: RunReport, head: RunReport, comparison: Comparison) -> Iterat
     pairs: tuple[tuple[str, Sequence[ResultPair]], ...] = (
         ("newly failing", comparison.newly_failing),
         ("fixed", comparison.fixed),
-        ("changed, may be chance", comparison.changed),
+        ("changed, each by itself may be chance", comparison.changed),
     )
     for title, found in pairs:
         yield from _lines(title, [f"{_name(pair.after)} {pair_change(pair)}" for pair in found])

@@ -31,7 +31,7 @@ class StoreOptions:
 
     ``named``: as the user wrote it. ``asked``: outside of GitHub, whether this run writes to it. ``reports``: whether
     the job publishes what it ran; one of ``mode: run`` leaves that, and storing, to another job.
-    ``optional``: nobody asked for a store or for what needs one, so that nothing is said of one that there is not.
+    ``optional``: it is the default, and nothing that was set needs one: if it is missing, there is no warning.
     """
 
     kind: Literal["artifact", "branch", "path"]

@@ -133,7 +133,7 @@ def read_store(
 
 
 def read_stored(services: Services, store: StoreOptions, unusable: str) -> StoredBaseline | None:
-    """What the store has of the base; None: there is no store, or no access to one that nobody asked for.
+    """What the store has of the base; None: there is no store, or no access to the default one.
 
     ``unusable``: what to say first of one that cannot be read; empty: nothing.
     """
@@ -334,7 +334,7 @@ def _added(
 
 
 def _not_added(services: Services, report: RunReport, store: StoreOptions, error: StoreError) -> RunReport:
-    """The report, with a warning unless nobody asked for the store and the token may not write to it."""
+    """The report, with a warning unless the store is only the default and the token may not write to it."""
     if store.optional and isinstance(error, StoreAccessError):
         services.observer.detail(terminal_line(f"results are not added to the store: {error}"))
         return report

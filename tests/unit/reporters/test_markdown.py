@@ -209,7 +209,7 @@ def nine(status):
             "a failed",
             "**Inconclusive**: too few sessions: even if everything failed now, that could be chance\n\n"
             "Of 1 case judged both in `0123abc` and now, 100 % of sessions passed then and 0 % now.\n\n"
-            "- **1 changed, may be chance**: `a` on `claude` passed then, failed now (one session each)",
+            "- **1 changed, each by itself may be chance**: `a` on `claude` passed then, failed now (one session each)",
             id="too few sessions",
         ),
         pytest.param(
