@@ -362,6 +362,7 @@ MAX_INPUT_DIFFERENCES = 10  # cases whose prompt, assertions or workspace differ
 MAX_PUSH_TRIES = 20  # of the store's branch, while other jobs push to it
 COMMITS_UNTIL_SQUASH = 200  # on the store's branch, after which its history begins anew
 STORE_TRANSFER_SECONDS = 300  # that a command of git for the store's branch may take, also over ssh
+DEFAULT_STORE_SECONDS = 30  # the same for the store that is only the default: runs do without it
 STORE_GIT_SECONDS = 30  # that a transfer of git may stay below 1,000 bytes a second
 MAX_ARTIFACT_RUNS = 10  # workflow runs whose artifacts are read: as many as are pooled
 MAX_SUGGESTION_RUNS = 30  # the same, where flaky cases are looked for

@@ -16,9 +16,11 @@ from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
 from skillgym_action.limits import (
     COMMIT_CHARACTERS,
+    DEFAULT_STORE_SECONDS,
     EARLY_END_SECONDS,
     GITHUB_RETRY_SECONDS,
     SECONDS_AFTER_CANCELLATION,
+    STORE_TRANSFER_SECONDS,
 )
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.network.proxies import network_from
@@ -274,7 +276,8 @@ def store_of(
         of_user = {name: context.environment.get(name, "") for name in ("HOME", "SSH_AUTH_SOCK")}
         url = Repository(context.root, processes, context.checkout).remote_url() or ""
         remote = Remote(url=url, environment=of_user)
-    return BranchStore(remote, processes, clock)
+    seconds = DEFAULT_STORE_SECONDS if options.optional else STORE_TRANSFER_SECONDS
+    return BranchStore(remote, processes, clock, seconds)
 
 
 def _artifact_store(
