@@ -39,7 +39,8 @@ def test_a_regression():
         "Of 8 cases judged both in base and now, 100 % of sessions passed then and 0 % now. " + BAD_DAY + "\n"
         "\n"
         + "".join(
-            f"changed, each by itself may be chance: {one} [claude] passed then, failed now (one session each)\n" for one in EIGHT
+            f"changed, each by itself may be chance: {one} [claude] passed then, failed now (one session each)\n"
+            for one in EIGHT
         )
         + "only in head: new [claude]\n"
         "\n"
