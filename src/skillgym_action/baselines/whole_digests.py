@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
 from skillgym_action.baselines.execution_digests import DIGITS, OPAQUE, canonical, parts_of
+from skillgym_action.repository.repository import RESULT_FOLDERS
 from skillgym_action.repository.suite_digests import kind_and_digest
+from skillgym_action.repository.walk import GIT
 from skillgym_action.text.redaction import is_secret_name
+from skillgym_action.workspaces.command_files import is_program
 from skillgym_action.workspaces.skill_installation import SkillDigests
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkSuite, WorkspaceSpec
     from skillgym_action.repository.repository import Repository
 
+NOT_COPIED = frozenset({GIT, *RESULT_FOLDERS})  # of folders, to workspaces
 _DATA = "skillgym_action.model."
 _READERS = frozenset(
     f"skillgym_action.{name}"
@@ -104,6 +108,28 @@ class WholeDigests:
         except OSError:
             return None
 
+    def beside(self, files: Iterable[Path], command: str) -> str:
+        """A digest of what programs in the checkout may load: its programs, and all files beside ``files`` or below.
+
+        ``command``: text; templates that it does not mention are left out. Raises OSError.
+        """
+        root = self.checkout.root
+        inside = [file.parent.relative_to(root).as_posix() for file in files if file.is_relative_to(root)]
+        if not inside:
+            return ""
+        folders = frozenset(inside) - {"."}
+        without = frozenset((*self.hidden_but_programs(), *(p for p in self._templates_of_plan() if p not in command)))
+        return _digest(
+            f"{name}\0{self._content(root / name)}"
+            for name in self._files_of_checkout()
+            if (is_program(name) or _is_in(name, folders)) and not _is_in(name, without)
+        )
+
+    def _files_of_checkout(self) -> list[str]:
+        if self._listed is None:
+            self._listed = list(self.checkout.files(self.checkout.root))
+        return self._listed
+
     def _parts(self, execution: Execution, whole: WholeInputs) -> Iterator[str]:
         case, suite, runner, spec = execution.case, execution.suite, execution.runner, whole.spec
         agent = replace(runner.agent, env={}, budget=None, timeout=None)
@@ -157,13 +183,16 @@ class WholeDigests:
         return self._templates
 
     def _checkout(self, without: tuple[str, ...]) -> str:
-        """A digest of the files of the checkout that git does not ignore."""
+        """A digest of the files of the checkout that git does not ignore, and of those of repositories in it.
+
+        git lists these, submodules for example, as one path; copies of the checkout have their files.
+        """
         if without not in self._checkouts:
-            if self._listed is None:
-                self._listed = list(self.checkout.files(self.checkout.root))
             among = frozenset(without)
             lines = (
-                f"{name}\0{self._file(self.checkout.root / name)}" for name in self._listed if not _is_in(name, among)
+                f"{name}\0{self._content(self.checkout.root / name)}"
+                for name in self._files_of_checkout()
+                if not _is_in(name.rstrip("/"), among)
             )
             self._checkouts[without] = _digest(lines)
         return self._checkouts[without]
@@ -173,15 +202,13 @@ class WholeDigests:
         if not path.is_dir() or path.is_symlink():
             return self._file(path)
         if path not in self._folders:
-            found = sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
-            links = sorted(
-                os.path.join(folder, name)
-                for folder, names, _ in os.walk(path)
-                for name in names
-                if os.path.islink(os.path.join(folder, name))
-            )
+            found: list[str] = []
+            for folder, folders, names in os.walk(path, onerror=_raised):
+                folders[:] = [name for name in folders if name not in NOT_COPIED]
+                links = (name for name in folders if os.path.islink(os.path.join(folder, name)))
+                found += (os.path.join(folder, name) for name in (*names, *links) if name != GIT)
             self._folders[path] = _digest(
-                f"{os.path.relpath(name, path)}\0{self._file(Path(name))}" for name in (*found, *links)
+                f"{os.path.relpath(name, path)}\0{self._file(Path(name))}" for name in sorted(found)
             )
         return self._folders[path]
 
@@ -190,6 +217,10 @@ class WholeDigests:
         if path not in self._files:
             self._files[path] = file_digest(path)
         return self._files[path]
+
+
+def _raised(error: OSError) -> None:
+    raise error
 
 
 def file_digest(path: Path) -> str:
@@ -201,19 +232,22 @@ def file_digest(path: Path) -> str:
     return f"{kind_and_digest(path)}{' x' if stat.S_ISREG(mode) and mode & 0o100 else ''}"
 
 
-def command_digest(agent: AgentConfig, program: str | None, folders: Iterable[Path]) -> str | None:
+def command_digest(
+    agent: AgentConfig, program: str | None, folders: Iterable[Path], digests: WholeDigests
+) -> str | None:
     """What identifies an agent that is a command of the user: the contents of the files that its words name.
 
-    ``program``: where its first word is found; None, also as the answer: not known, so that it is never the same.
-    ``folders``: in which relative words are looked for.
+    Programs of the checkout among them may load others: see ``WholeDigests.beside``. ``program``: where its first word
+    is found; None, also as the answer: not known, so that it is never the same. ``folders``: in which relative words
+    are looked for.
     """
     if program is None:
         return None
     words = [word for whole in (*agent.command, *agent.command_args) for word in _words(whole)]
     files = [Path(program), *(folder / word for word in words for folder in folders)]
     try:
-        found = dict.fromkeys(file for file in files if file.is_file())
-        return _digest(f"{file_digest(Path(os.path.realpath(file)))}" for file in found)
+        found = [Path(os.path.realpath(file)) for file in dict.fromkeys(files) if file.is_file()]
+        return _digest((*map(file_digest, found), digests.beside(found, "\n".join(words))))
     except (OSError, ValueError):
         return None
 
