@@ -312,6 +312,26 @@ def test_a_change_of_what_decides_runs_what_it_decides(project, changes, again):
     assert ran(file) == again
 
 
+def test_a_grader_in_a_folder_of_cases_is_a_part_of_what_is_unchanged(project):
+    folder = project.root / "evals/cases"
+
+    def case_of(name: str, text: str = "do it") -> str:
+        grader = {"type": "code-grader", "name": "g", "command": ["sh", str(folder / "one/grade.sh")]}
+        return json.dumps({"id": name, "input": text, "criteria": "x", "assertions": [grader]})
+
+    graders = {"evals/cases/one/grade.sh": """echo '{"score": 1, "hits": [], "misses": []}'\n"""}
+    files = {f"evals/cases/{name}/case.yaml": case_of(name) for name in ("one", "two")}
+    text = "workspace: {template: ../a/template}\ntests: ./cases/\n"
+    project.commit({**graders, **files, "evals/x.eval.yaml": text})
+    project.run("--store-write")
+    project.commit({"evals/cases/two/case.yaml": case_of("two", "do something else")})
+    _, file, shown = project.reuse()
+    assert ran(file) == ["two"], shown
+    project.commit({"evals/cases/one/grade.sh": graders["evals/cases/one/grade.sh"].replace("1", "0")})
+    code, file, shown = project.reuse("--fail-on", "failed")
+    assert (code, ran(file), rows(file)["one"]["status"]) == (1, ["one", "two"], "failed"), shown
+
+
 def test_a_program_that_judges_is_a_part_of_what_is_unchanged(project):
     graders = {"tools/grade.sh": "test -f out.txt\n", "tools/README.md": "a"}
     text = suite(

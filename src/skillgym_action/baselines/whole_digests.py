@@ -89,6 +89,7 @@ class WholeDigests:
     _checkouts: dict[tuple[str, ...], str] = field(default_factory=dict)
     _listed: list[str] | None = None
     _templates: tuple[str, ...] | None = None
+    _data: tuple[str, ...] | None = None
 
     def of(self, execution: Execution, whole: WholeInputs) -> str | None:
         """The digest; None if not everything is known that matters, or a file cannot be read."""
@@ -118,7 +119,7 @@ class WholeDigests:
         if not inside:
             return ""
         folders = frozenset(inside) - {"."}
-        without = frozenset((*self.hidden_but_programs(), *(p for p in self._templates_of_plan() if p not in command)))
+        without = frozenset((*self.data_of_suites(), *(p for p in self._templates_of_plan() if p not in command)))
         return _digest(
             f"{name}\0{self._content(root / name)}"
             for name in self._files_of_checkout()
@@ -155,12 +156,19 @@ class WholeDigests:
         if self._starts_programs(execution, spec):
             mentioned = "\n".join(text)
             unmentioned = tuple(path for path in self._templates_of_plan() if path not in mentioned)
-            yield self._checkout((*self.hidden_but_programs(), *unmentioned))
+            yield self._checkout((*self.data_of_suites(), *unmentioned))
 
-    def hidden_but_programs(self) -> tuple[str, ...]:
-        """What programs that judge do not depend on: other suites that are data. A suite program may be imported."""
-        programs = {suite.path for suite in self.suites if suite.format in {"python", "typescript"}}
-        return tuple(path for path in self.hidden if path not in programs)
+    def data_of_suites(self) -> tuple[str, ...]:
+        """What programs that judge do not depend on: the files of suites that are data, such as other cases.
+
+        A suite program may be imported; what else is in a folder of cases, such as the program of a grader, may be
+        started or read.
+        """
+        if self._data is None:
+            suites = [suite for suite in self.suites if suite.format not in {"python", "typescript"}]
+            read = {path for suite in suites for path in suite.files if _is_in(path, frozenset(suite.hidden))}
+            self._data = tuple(sorted({*(suite.path for suite in suites), *(p for p in read if not is_program(p))}))
+        return self._data
 
     def _starts_programs(self, execution: Execution, spec: WorkspaceSpec) -> bool:
         """Whether programs of the suite run before the agent or judge, which may read files of the checkout."""
