@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -330,6 +331,21 @@ def test_a_grader_in_a_folder_of_cases_is_a_part_of_what_is_unchanged(project):
     project.commit({"evals/cases/one/grade.sh": graders["evals/cases/one/grade.sh"].replace("1", "0")})
     code, file, shown = project.reuse("--fail-on", "failed")
     assert (code, ran(file), rows(file)["one"]["status"]) == (1, ["one", "two"], "failed"), shown
+
+
+def test_a_grader_of_the_folder_that_suites_are_read_from_is_a_part_of_what_is_unchanged(project):
+    grader = {"type": "code-grader", "name": "g", "command": ["sh", "evals/grade.sh"]}
+    test = {"id": "one", "input": "do it", "criteria": "x", "assertions": [grader]}
+    passing = """echo '{"score": 1, "hits": [], "misses": []}'\n"""
+    text = json.dumps({"workspace": {"template": "../a/template"}, "tests": [test]})
+    project.commit({"evals/x.eval.yaml": text, "evals/grade.sh": passing, ".gitignore": ".skillgym-results\nbase\n"})
+    shutil.copytree(project.root, project.root / "base")
+    project.run("--store-write")
+    _, file, shown = project.reuse("--suites-from", "base")
+    assert ran(file) == [], shown
+    written(project.root / "base", {"evals/grade.sh": passing.replace("1", "0")})
+    _, file, shown = project.reuse("--suites-from", "base")
+    assert ran(file) == ["one"], shown
 
 
 def test_a_program_that_judges_is_a_part_of_what_is_unchanged(project):

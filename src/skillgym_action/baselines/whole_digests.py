@@ -86,8 +86,8 @@ class WholeDigests:
     suites: tuple[BenchmarkSuite, ...]
     _files: dict[Path, str] = field(default_factory=dict)
     _folders: dict[Path, str] = field(default_factory=dict)
-    _checkouts: dict[tuple[str, ...], str] = field(default_factory=dict)
-    _listed: list[str] | None = None
+    _checkouts: dict[tuple[Path, tuple[str, ...]], str] = field(default_factory=dict)
+    _listed: dict[Path, list[str]] = field(default_factory=dict)
     _templates: tuple[str, ...] | None = None
     _data: tuple[str, ...] | None = None
 
@@ -114,22 +114,22 @@ class WholeDigests:
 
         ``command``: text; templates that it does not mention are left out. Raises OSError.
         """
-        root = self.checkout.root
-        inside = [file.parent.relative_to(root).as_posix() for file in files if file.is_relative_to(root)]
+        top = self.checkout.root
+        inside = [file.parent.relative_to(top).as_posix() for file in files if file.is_relative_to(top)]
         if not inside:
             return ""
         folders = frozenset(inside) - {"."}
         without = frozenset((*self.data_of_suites(), *(p for p in self._templates_of_plan() if p not in command)))
         return _digest(
-            f"{name}\0{self._content(root / name)}"
-            for name in self._files_of_checkout()
+            f"{name}\0{self._content(top / name)}"
+            for name in self._files_of(self.checkout)
             if (is_program(name) or _is_in(name, folders)) and not _is_in(name, without)
         )
 
-    def _files_of_checkout(self) -> list[str]:
-        if self._listed is None:
-            self._listed = list(self.checkout.files(self.checkout.root))
-        return self._listed
+    def _files_of(self, repository: Repository) -> list[str]:
+        if repository.root not in self._listed:
+            self._listed[repository.root] = list(repository.files(repository.root))
+        return self._listed[repository.root]
 
     def _parts(self, execution: Execution, whole: WholeInputs) -> Iterator[str]:
         case, suite, runner, spec = execution.case, execution.suite, execution.runner, whole.spec
@@ -156,7 +156,9 @@ class WholeDigests:
         if self._starts_programs(execution, spec):
             mentioned = "\n".join(text)
             unmentioned = tuple(path for path in self._templates_of_plan() if path not in mentioned)
-            yield self._checkout((*self.data_of_suites(), *unmentioned))
+            without = (*self.data_of_suites(), *unmentioned)
+            # They are started in the folder that suites are read from, and may read the other one.
+            yield from dict.fromkeys(self._checkout(without, one) for one in (self.checkout, self.source))
 
     def data_of_suites(self) -> tuple[str, ...]:
         """What programs that judge do not depend on: the files of suites that are data, such as other cases.
@@ -180,30 +182,31 @@ class WholeDigests:
         return not all(map(_only_reads, judges))
 
     def _templates_of_plan(self) -> tuple[str, ...]:
-        """The templates of the plan that are in the checkout, relative to it."""
+        """The templates of the plan, relative to the folder that suites are read from, else to the checkout."""
         if self._templates is None:
             specs = (spec for suite in self.suites for spec in (suite.workspace, *(c.workspace for c in suite.cases)))
             folders = {spec.template for spec in specs if spec and spec.source == "template" and spec.template}
-            root = self.checkout.root
-            self._templates = tuple(
-                sorted(folder.relative_to(root).as_posix() for folder in folders if folder.is_relative_to(root))
-            )
+            found = ((folder, root) for folder in folders for root in (self.source.root, self.checkout.root))
+            inside = {folder: root for folder, root in reversed(list(found)) if folder.is_relative_to(root)}
+            self._templates = tuple(sorted(folder.relative_to(root).as_posix() for folder, root in inside.items()))
         return self._templates
 
-    def _checkout(self, without: tuple[str, ...]) -> str:
+    def _checkout(self, without: tuple[str, ...], repository: Repository | None = None) -> str:
         """A digest of the files of the checkout that git does not ignore, and of those of repositories in it.
 
-        git lists these, submodules for example, as one path; copies of the checkout have their files.
+        git lists these, submodules for example, as one path; copies of the checkout have their files. ``repository``:
+        in place of the checkout.
         """
-        if without not in self._checkouts:
+        root = (repository or self.checkout).root
+        if (root, without) not in self._checkouts:
             among = frozenset(without)
             lines = (
-                f"{name}\0{self._content(self.checkout.root / name)}"
-                for name in self._files_of_checkout()
+                f"{name}\0{self._content(root / name)}"
+                for name in self._files_of(repository or self.checkout)
                 if not _is_in(name.rstrip("/"), among)
             )
-            self._checkouts[without] = _digest(lines)
-        return self._checkouts[without]
+            self._checkouts[root, without] = _digest(lines)
+        return self._checkouts[root, without]
 
     def _content(self, path: Path) -> str:
         """The content of a file, or of everything in a folder: git may ignore what sessions get. Raises OSError."""
