@@ -242,7 +242,7 @@ def _carried(
     known: tuple[BaseHistory | None, Journal],
 ) -> tuple[Plan, Carrying]:
     """The plan, and what of it is carried over from the store: what no change touches, and what is unchanged."""
-    plan, untouched = carry_untouched(services, plan, wanted, *known)
+    plan, untouched = carry_untouched(services, plan, wanted, options.changed, known)
     return plan, carry_unchanged(services, plan, wanted, options, known, untouched)
 
 

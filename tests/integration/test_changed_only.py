@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from action_step import step
+from on_github import REPOSITORY
 from scratch import case, committed, config, environment, git_in, repository, runner, skillgym, suite, written
 
 if TYPE_CHECKING:
@@ -251,6 +252,21 @@ def test_a_push_has_no_base_and_selects_all(project):
     assert "the event push has no base branch" in done.summary
 
 
+def test_a_changed_workflow_of_the_job_selects_all_whatever_inputs_say(project):
+    (project.root / "skillgym.config.yaml").write_text(project.config({"files": [".github"], "suites": []}))
+    written(project.root, {".github/workflows/bench.yml": "a: 1\n", ".github/workflows/lint.yml": "a: 1\n"})
+    committed(project.root)
+    payload = {"pull_request": {"number": 7, "head": {"sha": "a" * 40}, "base": {"sha": project.base(), "ref": "main"}}}
+    where = {"GITHUB_WORKFLOW_REF": f"{REPOSITORY}/.github/workflows/bench.yml@refs/pull/7/merge"}
+    given = {"inputs": {"changed-only": "true", "comment": "off"}, "event": ("pull_request", payload)}
+    project.change(_dot_github__workflows__lint_dot_yml="a: 2\n")
+    assert step(project.root, **given, **where).outputs["executions"] == "0"
+    project.change(_dot_github__workflows__bench_dot_yml="a: 2\n")  # such as another model
+    done = step(project.root, **given, **where)
+    assert (project.count(), done.outputs["executions"]) == (3, "3"), done.said
+    assert ".github/workflows/bench.yml, the configuration, changed since" in done.summary
+
+
 # --- with a store -------------------------------------------------------------------------------------
 
 
@@ -319,3 +335,25 @@ def test_shards_select_from_their_parts_and_the_report_adds_them_up(project):
     ran = skillgym("report", *args, cwd=project.root)
     assert (ran.code, "1 of 3 executions was selected" in ran.err) == (0, True), ran.err
     assert "2 are not in this run" in ran.err
+
+
+def test_a_result_from_before_a_change_of_the_base_itself_is_not_carried(project):
+    pushed(project)
+    written(project.root, {"packages/a/bench/template/app.txt": "app, changed on main\n"})
+    committed(project.root)  # the run of this commit was cancelled, so that the store has nothing of it
+    project.touch_b()
+    ran, file = project.run("--changed-only", "--store", project.store)
+    assert {name for name, row in rows(file).items() if "carried" in row} == set(), ran.err
+    assert "1 of 3 executions was selected" in ran.err
+    assert "; 2 more ran, since the store has no result of them" in ran.err
+
+
+def test_a_change_of_the_base_that_touches_other_cases_leaves_older_results_as_they_are(project):
+    pushed(project)
+    stored = project.base()
+    written(project.root, {"packages/b/bench/template/app.txt": "app, changed on main\n"})
+    committed(project.root)
+    project.change(packages__b__bench__core_dot_json=suite_in("b", "three", "four"))
+    ran, file = project.run("--changed-only", "--store", project.store)
+    found = {name: row["carried"]["commit"] for name, row in rows(file).items() if "carried" in row}
+    assert found == {"one": stored, "two": stored}, ran.err

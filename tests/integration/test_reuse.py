@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -310,6 +311,41 @@ def test_a_change_of_what_decides_runs_what_it_decides(project, changes, again):
         project.commit({name: text})
     _, file, _ = project.reuse()
     assert ran(file) == again
+
+
+def test_a_grader_in_a_folder_of_cases_is_a_part_of_what_is_unchanged(project):
+    folder = project.root / "evals/cases"
+
+    def case_of(name: str, text: str = "do it") -> str:
+        grader = {"type": "code-grader", "name": "g", "command": ["sh", str(folder / "one/grade.sh")]}
+        return json.dumps({"id": name, "input": text, "criteria": "x", "assertions": [grader]})
+
+    graders = {"evals/cases/one/grade.sh": """echo '{"score": 1, "hits": [], "misses": []}'\n"""}
+    files = {f"evals/cases/{name}/case.yaml": case_of(name) for name in ("one", "two")}
+    text = "workspace: {template: ../a/template}\ntests: ./cases/\n"
+    project.commit({**graders, **files, "evals/x.eval.yaml": text})
+    project.run("--store-write")
+    project.commit({"evals/cases/two/case.yaml": case_of("two", "do something else")})
+    _, file, shown = project.reuse()
+    assert ran(file) == ["two"], shown
+    project.commit({"evals/cases/one/grade.sh": graders["evals/cases/one/grade.sh"].replace("1", "0")})
+    code, file, shown = project.reuse("--fail-on", "failed")
+    assert (code, ran(file), rows(file)["one"]["status"]) == (1, ["one", "two"], "failed"), shown
+
+
+def test_a_grader_of_the_folder_that_suites_are_read_from_is_a_part_of_what_is_unchanged(project):
+    grader = {"type": "code-grader", "name": "g", "command": ["sh", "evals/grade.sh"]}
+    test = {"id": "one", "input": "do it", "criteria": "x", "assertions": [grader]}
+    passing = """echo '{"score": 1, "hits": [], "misses": []}'\n"""
+    text = json.dumps({"workspace": {"template": "../a/template"}, "tests": [test]})
+    project.commit({"evals/x.eval.yaml": text, "evals/grade.sh": passing, ".gitignore": ".skillgym-results\nbase\n"})
+    shutil.copytree(project.root, project.root / "base")
+    project.run("--store-write")
+    _, file, shown = project.reuse("--suites-from", "base")
+    assert ran(file) == [], shown
+    written(project.root / "base", {"evals/grade.sh": passing.replace("1", "0")})
+    _, file, shown = project.reuse("--suites-from", "base")
+    assert ran(file) == ["one"], shown
 
 
 def test_a_program_that_judges_is_a_part_of_what_is_unchanged(project):

@@ -13,7 +13,7 @@ from skillgym_action.model.result import Failure, Judgement, Result, TriggerCoun
 from skillgym_action.model.verdicts import JUDGED, FailureClass, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import timedelta
 
     from skillgym_action.baselines.pooling import Wanted
@@ -44,12 +44,31 @@ class UnchangedRule:
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UntouchedRule:
+    """Which stored results ``changed-only`` takes: of the same case, if nothing of it has changed since.
+
+    ``touched_since``: the executions, by index, that the base has changed since a commit.
+    """
+
+    touched_since: Callable[[str], frozenset[int]]
+
+    def fits(self, execution: Execution, wanted: Wanted, stored: StoredExecution, _now: datetime) -> bool:
+        """Whether a stored result is that of the execution as it would run now."""
+        then, now = stored.key, wanted.key
+        return (
+            (then.prompt, then.assertions, then.program, then.workspace, then.agent, then.tool)
+            == (now.prompt, now.assertions, now.program, now.workspace, now.agent, now.tool)
+            and execution.index not in self.touched_since(stored.line.run.commit)
+        )  # fmt: skip
+
+
 def carried_results(
     executions: Iterable[Execution],
     wanted: Mapping[int, Wanted],
     history: BaseHistory,
     indexes: frozenset[int] | None = None,
-    rule: UnchangedRule | None = None,
+    rule: UnchangedRule | UntouchedRule | None = None,
 ) -> dict[int, Result]:
     """The stored results in place of which these executions need not run, by index.
 

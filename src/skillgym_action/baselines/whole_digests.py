@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
 from skillgym_action.baselines.execution_digests import DIGITS, OPAQUE, canonical, parts_of
+from skillgym_action.repository.repository import RESULT_FOLDERS
 from skillgym_action.repository.suite_digests import kind_and_digest
+from skillgym_action.repository.walk import GIT
 from skillgym_action.text.redaction import is_secret_name
+from skillgym_action.workspaces.command_files import is_program
 from skillgym_action.workspaces.skill_installation import SkillDigests
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkSuite, WorkspaceSpec
     from skillgym_action.repository.repository import Repository
 
+NOT_COPIED = frozenset({GIT, *RESULT_FOLDERS})  # of folders, to workspaces
 _DATA = "skillgym_action.model."
 _READERS = frozenset(
     f"skillgym_action.{name}"
@@ -82,9 +86,10 @@ class WholeDigests:
     suites: tuple[BenchmarkSuite, ...]
     _files: dict[Path, str] = field(default_factory=dict)
     _folders: dict[Path, str] = field(default_factory=dict)
-    _checkouts: dict[tuple[str, ...], str] = field(default_factory=dict)
-    _listed: list[str] | None = None
+    _checkouts: dict[tuple[Path, tuple[str, ...]], str] = field(default_factory=dict)
+    _listed: dict[Path, list[str]] = field(default_factory=dict)
     _templates: tuple[str, ...] | None = None
+    _data: tuple[str, ...] | None = None
 
     def of(self, execution: Execution, whole: WholeInputs) -> str | None:
         """The digest; None if not everything is known that matters, or a file cannot be read."""
@@ -103,6 +108,28 @@ class WholeDigests:
             return self._content(path)
         except OSError:
             return None
+
+    def beside(self, files: Iterable[Path], command: str) -> str:
+        """A digest of what programs in the checkout may load: its programs, and all files beside ``files`` or below.
+
+        ``command``: text; templates that it does not mention are left out. Raises OSError.
+        """
+        top = self.checkout.root
+        inside = [file.parent.relative_to(top).as_posix() for file in files if file.is_relative_to(top)]
+        if not inside:
+            return ""
+        folders = frozenset(inside) - {"."}
+        without = frozenset((*self.data_of_suites(), *(p for p in self._templates_of_plan() if p not in command)))
+        return _digest(
+            f"{name}\0{self._content(top / name)}"
+            for name in self._files_of(self.checkout)
+            if (is_program(name) or _is_in(name, folders)) and not _is_in(name, without)
+        )
+
+    def _files_of(self, repository: Repository) -> list[str]:
+        if repository.root not in self._listed:
+            self._listed[repository.root] = list(repository.files(repository.root))
+        return self._listed[repository.root]
 
     def _parts(self, execution: Execution, whole: WholeInputs) -> Iterator[str]:
         case, suite, runner, spec = execution.case, execution.suite, execution.runner, whole.spec
@@ -129,12 +156,21 @@ class WholeDigests:
         if self._starts_programs(execution, spec):
             mentioned = "\n".join(text)
             unmentioned = tuple(path for path in self._templates_of_plan() if path not in mentioned)
-            yield self._checkout((*self.hidden_but_programs(), *unmentioned))
+            without = (*self.data_of_suites(), *unmentioned)
+            # They are started in the folder that suites are read from, and may read the other one.
+            yield from dict.fromkeys(self._checkout(without, one) for one in (self.checkout, self.source))
 
-    def hidden_but_programs(self) -> tuple[str, ...]:
-        """What programs that judge do not depend on: other suites that are data. A suite program may be imported."""
-        programs = {suite.path for suite in self.suites if suite.format in {"python", "typescript"}}
-        return tuple(path for path in self.hidden if path not in programs)
+    def data_of_suites(self) -> tuple[str, ...]:
+        """What programs that judge do not depend on: the files of suites that are data, such as other cases.
+
+        A suite program may be imported; what else is in a folder of cases, such as the program of a grader, may be
+        started or read.
+        """
+        if self._data is None:
+            suites = [suite for suite in self.suites if suite.format not in {"python", "typescript"}]
+            read = {path for suite in suites for path in suite.files if _is_in(path, frozenset(suite.hidden))}
+            self._data = tuple(sorted({*(suite.path for suite in suites), *(p for p in read if not is_program(p))}))
+        return self._data
 
     def _starts_programs(self, execution: Execution, spec: WorkspaceSpec) -> bool:
         """Whether programs of the suite run before the agent or judge, which may read files of the checkout."""
@@ -146,42 +182,44 @@ class WholeDigests:
         return not all(map(_only_reads, judges))
 
     def _templates_of_plan(self) -> tuple[str, ...]:
-        """The templates of the plan that are in the checkout, relative to it."""
+        """The templates of the plan, relative to the folder that suites are read from, else to the checkout."""
         if self._templates is None:
             specs = (spec for suite in self.suites for spec in (suite.workspace, *(c.workspace for c in suite.cases)))
             folders = {spec.template for spec in specs if spec and spec.source == "template" and spec.template}
-            root = self.checkout.root
-            self._templates = tuple(
-                sorted(folder.relative_to(root).as_posix() for folder in folders if folder.is_relative_to(root))
-            )
+            found = ((folder, root) for folder in folders for root in (self.source.root, self.checkout.root))
+            inside = {folder: root for folder, root in reversed(list(found)) if folder.is_relative_to(root)}
+            self._templates = tuple(sorted(folder.relative_to(root).as_posix() for folder, root in inside.items()))
         return self._templates
 
-    def _checkout(self, without: tuple[str, ...]) -> str:
-        """A digest of the files of the checkout that git does not ignore."""
-        if without not in self._checkouts:
-            if self._listed is None:
-                self._listed = list(self.checkout.files(self.checkout.root))
+    def _checkout(self, without: tuple[str, ...], repository: Repository | None = None) -> str:
+        """A digest of the files of the checkout that git does not ignore, and of those of repositories in it.
+
+        git lists these, submodules for example, as one path; copies of the checkout have their files. ``repository``:
+        in place of the checkout.
+        """
+        root = (repository or self.checkout).root
+        if (root, without) not in self._checkouts:
             among = frozenset(without)
             lines = (
-                f"{name}\0{self._file(self.checkout.root / name)}" for name in self._listed if not _is_in(name, among)
+                f"{name}\0{self._content(root / name)}"
+                for name in self._files_of(repository or self.checkout)
+                if not _is_in(name.rstrip("/"), among)
             )
-            self._checkouts[without] = _digest(lines)
-        return self._checkouts[without]
+            self._checkouts[root, without] = _digest(lines)
+        return self._checkouts[root, without]
 
     def _content(self, path: Path) -> str:
         """The content of a file, or of everything in a folder: git may ignore what sessions get. Raises OSError."""
         if not path.is_dir() or path.is_symlink():
             return self._file(path)
         if path not in self._folders:
-            found = sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
-            links = sorted(
-                os.path.join(folder, name)
-                for folder, names, _ in os.walk(path)
-                for name in names
-                if os.path.islink(os.path.join(folder, name))
-            )
+            found: list[str] = []
+            for folder, folders, names in os.walk(path, onerror=_raised):
+                folders[:] = [name for name in folders if name not in NOT_COPIED]
+                links = (name for name in folders if os.path.islink(os.path.join(folder, name)))
+                found += (os.path.join(folder, name) for name in (*names, *links) if name != GIT)
             self._folders[path] = _digest(
-                f"{os.path.relpath(name, path)}\0{self._file(Path(name))}" for name in (*found, *links)
+                f"{os.path.relpath(name, path)}\0{self._file(Path(name))}" for name in sorted(found)
             )
         return self._folders[path]
 
@@ -190,6 +228,10 @@ class WholeDigests:
         if path not in self._files:
             self._files[path] = file_digest(path)
         return self._files[path]
+
+
+def _raised(error: OSError) -> None:
+    raise error
 
 
 def file_digest(path: Path) -> str:
@@ -201,19 +243,22 @@ def file_digest(path: Path) -> str:
     return f"{kind_and_digest(path)}{' x' if stat.S_ISREG(mode) and mode & 0o100 else ''}"
 
 
-def command_digest(agent: AgentConfig, program: str | None, folders: Iterable[Path]) -> str | None:
+def command_digest(
+    agent: AgentConfig, program: str | None, folders: Iterable[Path], digests: WholeDigests
+) -> str | None:
     """What identifies an agent that is a command of the user: the contents of the files that its words name.
 
-    ``program``: where its first word is found; None, also as the answer: not known, so that it is never the same.
-    ``folders``: in which relative words are looked for.
+    Programs of the checkout among them may load others: see ``WholeDigests.beside``. ``program``: where its first word
+    is found; None, also as the answer: not known, so that it is never the same. ``folders``: in which relative words
+    are looked for.
     """
     if program is None:
         return None
     words = [word for whole in (*agent.command, *agent.command_args) for word in _words(whole)]
     files = [Path(program), *(folder / word for word in words for folder in folders)]
     try:
-        found = dict.fromkeys(file for file in files if file.is_file())
-        return _digest(f"{file_digest(Path(os.path.realpath(file)))}" for file in found)
+        found = [Path(os.path.realpath(file)) for file in dict.fromkeys(files) if file.is_file()]
+        return _digest((*map(file_digest, found), digests.beside(found, "\n".join(words))))
     except (OSError, ValueError):
         return None
 

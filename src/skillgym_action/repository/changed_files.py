@@ -34,6 +34,7 @@ _INDEX_ENTRY = re.compile(
 _FILE, _PROGRAM, _LINK, _SUBMODULE = b"100644", b"100755", b"120000", b"160000"
 _NOT_CHECKED_OUT = 0x40000000  # git's flag skip-worktree: a file that a sparse checkout leaves out
 _SHA_1_DIGITS = 40
+_DIFFERENT = ("diff-tree", "-r", "-z", "--name-only", "--no-renames")
 
 
 def changed_files(root: Path, processes: ProcessLauncher, commit: str) -> frozenset[str]:
@@ -43,11 +44,20 @@ def changed_files(root: Path, processes: ProcessLauncher, commit: str) -> frozen
     MissingObjectError if the clone lacks the commit or its folders, OSError.
     """
     checkout = _Checkout(root, processes)
-    committed = _paths(checkout.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit, "HEAD"))
+    committed = _paths(checkout.git(*_DIFFERENT, commit, "HEAD"))
     staged = _paths(checkout.git("diff-index", "--cached", "-z", "--name-only", "--no-renames", "HEAD"))
     new_files = _paths(checkout.git("ls-files", "-z", "--others", "--exclude-standard"))
     untracked = (path for path in new_files if SKIPPED_FOLDERS.isdisjoint(path.split("/")))
     return frozenset((*committed, *staged, *untracked, *checkout.not_as_in_index()))
+
+
+def files_between(root: Path, processes: ProcessLauncher, first: str, second: str) -> frozenset[str]:
+    """Paths of the files that differ between two commits, of a renamed file both.
+
+    Raises MissingObjectError if the clone lacks a commit or its folders, OSError.
+    """
+    checkout = _Checkout(root, processes)
+    return frozenset(_paths(checkout.git(*_DIFFERENT, first, second)))
 
 
 def _paths(listed: bytes) -> list[str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import Settings
 
 CONFIGURATION_NAMES = ("skillgym.config.*", "**/skillgym.config.*")
+WORKFLOWS = ".github/workflows"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,9 +32,10 @@ class ChangedOptions:
     """How the executions are selected that a change touches.
 
     ``base``: a branch or commit; ``named``: as the user wrote it. None: looked for. ``in_job``: a job that has no base
-    is one of a branch; ``event`` started it. ``configuration``: absolute paths of configuration files, whose change
-    selects all. ``neutral``: those of files and folders that no case depends on; ``not_of_checkout``: of folders with
-    files from elsewhere. ``every_suite``: the run has all suites of the repository. ``verbose``: list what selects.
+    is one of a branch; ``event`` started it. ``configuration``: absolute paths of configuration files, and of the
+    workflow of the job, whose inputs are settings, too: their change selects all. ``neutral``: those of files and
+    folders that no case depends on; ``not_of_checkout``: of folders with files from elsewhere. ``every_suite``: the run
+    has all suites of the repository. ``verbose``: list what selects.
     """
 
     base: str | None = None
@@ -64,6 +66,7 @@ def changed_options(settings: Settings, config: Config, context: LaunchContext) 
     templates = [context.cwd / settings.template_dir] if settings.template_dir else []
     templates += [folder / config.file.report.templates] if config.file.report.templates else []
     named = [context.cwd / path for path in (settings.baseline, settings.output, settings.record) if path]
+    workflow = [context.root / WORKFLOWS / event.workflow] if event and event.workflow else []
     store = settings.store or config.file.store or ""
     if store.startswith("path="):
         named.append((context.cwd if settings.store else folder) / store.removeprefix("path="))
@@ -73,7 +76,7 @@ def changed_options(settings: Settings, config: Config, context: LaunchContext) 
         in_job=event is not None,
         event=event.name if event else "",
         inputs=tuple(DeclaredInput(files=one.files, suites=one.suites) for one in config.file.inputs),
-        configuration=_in_head((config.path,) if config.path else (), context),
+        configuration=(*_in_head((config.path,) if config.path else (), context), *workflow),
         neutral=_in_head((folder / QUARANTINE, *templates), context),
         verbose=settings.verbose,
         every_suite=not settings.paths and not settings.format,

@@ -10,7 +10,7 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.baselines.carrying import carried_results
+from skillgym_action.baselines.carrying import UntouchedRule, carried_results
 from skillgym_action.filesystem.globs import matches, matches_path_or_folder
 from skillgym_action.formats import FORMATS, format_named
 from skillgym_action.limits import COMMIT_CHARACTERS
@@ -18,7 +18,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.selection import CaseSelection, SelectingFile
 from skillgym_action.reporters.selection_wording import left_out, selection_lines, selection_summary
 from skillgym_action.reporters.wording import counted
-from skillgym_action.repository.changed_files import changed_files
+from skillgym_action.repository.changed_files import changed_files, files_between
 from skillgym_action.repository.committed_tree import merge_base
 from skillgym_action.settings.changed_options import CONFIGURATION_NAMES
 from skillgym_action.text.escaping import terminal_line
@@ -78,18 +78,25 @@ def only_selected(plan: Plan, also: frozenset[int] = frozenset()) -> Plan:
 
 
 def carry_untouched(
-    services: Services, plan: Plan, wanted: Mapping[int, Wanted], history: BaseHistory | None, journal: Journal
+    services: Services,
+    plan: Plan,
+    wanted: Mapping[int, Wanted],
+    options: ChangedOptions | None,
+    known: tuple[BaseHistory | None, Journal],
 ) -> tuple[Plan, dict[int, Result]]:
     """The newest stored results of the executions that are not selected, by index; and the plan.
 
-    What the store lacks runs, and its selection says so. So does an execution that has sessions in the journal.
+    ``known``: what the store has of the base, and the journal. What the store lacks runs, and its selection says so. So
+    does an execution that has sessions in the journal, and one that a change of the base touches which is newer than
+    the stored result.
     """
-    selection = plan.selection
-    if selection is None:
+    selection, (history, journal) = plan.selection, known
+    if selection is None or options is None:
         return plan, {}
     begun = {index for index, sessions in journal.sessions.items() if sessions}
     rest = frozenset(one.index for one in plan.executions) - selection.selected
-    found = carried_results(plan.executions, wanted, history, rest - begun) if history and rest else {}
+    rule = UntouchedRule(touched_since=_TouchedSince(services, plan, options, selection.base).of)
+    found = carried_results(plan.executions, wanted, history, rest - begun, rule) if history and rest else {}
     found = _with_whole_workspaces(plan, found)
     unstored = rest.difference(found)
     if rest:
@@ -97,6 +104,37 @@ def carry_untouched(
         line = f"changed-only: {counted(len(found), 'result')} carried from earlier runs{runs}"
         services.observer.progress(terminal_line(line))
     return replace(plan, selection=replace(selection, unstored=frozenset(unstored))), found
+
+
+class _TouchedSince:
+    """Which executions the base has changed since an earlier commit of it; found out once for each commit."""
+
+    def __init__(self, services: Services, plan: Plan, options: ChangedOptions, base: str | None) -> None:
+        self._services, self._plan, self._options, self._base = services, plan, options, base
+        self._selector: _Selector | None = None
+        self._every = frozenset(execution.index for execution in plan.executions)
+        self._known = {base: frozenset[int]()}
+
+    def of(self, commit: str) -> frozenset[int]:
+        """The executions that changes between the commit and the base touch; all if they cannot be found out."""
+        if commit not in self._known:
+            self._known[commit] = self._found(commit)
+        return self._known[commit]
+
+    def _found(self, commit: str) -> frozenset[int]:
+        services, base = self._services, self._base
+        if base is None:
+            return self._every
+        try:
+            changed = files_between(services.repository.root, services.processes, commit, base)
+        except InterruptedError:
+            raise
+        except OSError:
+            return self._every
+        places = self._options.not_of_checkout
+        changed = frozenset(path for path in changed if not _is_below(path, services, places))
+        self._selector = self._selector or _Selector(services, self._plan, self._options)
+        return self._selector.selection(base, sorted(changed)).selected
 
 
 def _may_be_carried(execution: Execution) -> bool:

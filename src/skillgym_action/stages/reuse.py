@@ -205,7 +205,8 @@ class _Programs:
         if not listing.executable:
             first = "sh" if agent.shell else next(iter(agent.command), "")
             folders = (services.cwd, services.repository.root, services.suites.root)
-            return command_digest(agent, services.installs.find_program(first, agent.env.get("PATH")), folders)
+            program = services.installs.find_program(first, agent.env.get("PATH"))
+            return command_digest(agent, program, folders, self._digests)
         if agent.command:
             return self._version(*agent.command)
         if agent.version:

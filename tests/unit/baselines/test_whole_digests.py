@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from scratch import case, config, repository, runner, suite, world_in, written
+from scratch import case, committed, config, git_in, repository, runner, suite, world_in, written
 from skillgym_action import pipeline
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
@@ -57,6 +57,7 @@ OTHER = {
     "the prompt": {"bench/core.json": suite(case("one", prompt="other"), case("two"), workspace=TEMPLATE)},
     "a time limit": {"bench/core.json": suite(case("one", timeout=7), case("two"), workspace=TEMPLATE)},
     "the program that the agent's command names": {"agent.sh": "echo other > out.txt"},
+    "a program that it may load": {"lib.sh": "echo other"},
     "the value of a variable": {"skillgym.config.yaml": FILES["skillgym.config.yaml"].replace("fast", "slow")},
     "the name of a variable": {"skillgym.config.yaml": FILES["skillgym.config.yaml"].replace("API_KEY", "OTHER_KEY")},
 }
@@ -67,6 +68,29 @@ def test_what_it_does_not_depend_on_changes_nothing(tmp_path, changed):
     root = repository(tmp_path / "repo", FILES, git=True)
     before = wholes(root)
     assert wholes(written(root, changed))["one"] == before["one"]
+
+
+@pytest.mark.parametrize("is_submodule", [True, False], ids=["a submodule", "a repository that is not committed"])
+def test_files_of_repositories_in_a_checkout_that_agents_work_on_a_copy_of_change_it(tmp_path, is_submodule):
+    root = repository(tmp_path / "repo", FILES | {"bench/core.json": suite(case("one"))}, git=True)
+    inner = written(root / "inner", {"lib/a.txt": "one"})
+    git_in(inner, "init", "--quiet")
+    committed(inner)
+    if is_submodule:
+        git_in(root, "add", "inner")
+    before = wholes(root)
+    assert before == wholes(root)
+    written(inner, {"lib/a.txt": "two"})
+    assert None not in (before["one"], wholes(root)["one"])
+    assert wholes(root)["one"] != before["one"]
+
+
+def test_all_that_is_beside_the_program_of_a_command_is_a_part_of_it(tmp_path):
+    files = FILES | {"skillgym.config.yaml": config(runner("sh agents/run.sh")), "agents/run.sh": ". lib/x"}
+    root = repository(tmp_path / "repo", files, git=True)
+    before = wholes(root)
+    assert wholes(written(root, {"README.md": "other"})) == before
+    assert wholes(written(root, {"agents/prompts/first.txt": "x"}))["one"] not in {None, before["one"]}
 
 
 @pytest.mark.parametrize("changed", OTHER.values(), ids=OTHER)
