@@ -128,6 +128,17 @@ def test_nothing_is_overwritten_without_force(shop):
     assert skillgym("promote", "run", "--case", "tax", "--force", cwd=shop).code == PASSED
 
 
+def test_force_removes_no_case_that_was_added_to_the_suite(shop):
+    skillgym("promote", "run", "--case", "tax", "--no-check", cwd=shop)
+    more = ("--case", "other", "--to", "promoted/tax.bench.json")
+    assert skillgym("promote", "run", *more, "--no-check", cwd=shop).code == PASSED
+    before = tree(shop / "promoted")
+    again = skillgym("promote", "run", "--case", "tax", "--force", cwd=shop)
+    assert (again.code, again.out) == (INVALID, "")
+    assert "promoted/tax.bench.json has 1 more case, which --force would remove; choose --to or --id" in again.err
+    assert tree(shop / "promoted") == before
+
+
 def test_a_case_is_added_to_its_own_suite(shop):
     before = (shop / "bench/core.bench.json").read_text()
     done = skillgym("promote", "run", "--case", "tax", "--to", "bench/core.bench.json", cwd=shop)
@@ -439,7 +450,7 @@ def test_no_other_repository_of_the_machine_is_read(checkout, tmp_path):
     assert not list((checkout / "promoted").rglob("private.txt"))
 
 
-@pytest.mark.parametrize("branch", ["--output=pwned", "main..HEAD", "$(touch pwned)", "no-such"])
+@pytest.mark.parametrize("branch", ["--output=pwned", "main..HEAD", "$(touch pwned)", "no-such", "a\0b", "\ud800"])
 def test_the_branch_of_a_transcript_is_only_a_name(checkout, branch):
     file = transcript_of("claude-code", checkout, **{'"gitBranch": "main"': f'"gitBranch": {json.dumps(branch)}'})
     done = skillgym("promote", file, cwd=checkout)

@@ -20,7 +20,7 @@ from skillgym_action.promotion.local_facts import local_facts, local_session
 from skillgym_action.promotion.promoted_files import PromotedFiles
 from skillgym_action.promotion.promotion import id_of, promoted, recording_path
 from skillgym_action.promotion.stored_facts import stored_facts, stored_session
-from skillgym_action.promotion.suite_text import new_suite, with_case
+from skillgym_action.promotion.suite_text import new_suite, refuse_other_cases, with_case
 from skillgym_action.reporters.wording import counted
 from skillgym_action.repository.reference_solutions import template_folder
 from skillgym_action.settings import resolve
@@ -154,9 +154,10 @@ def _planned(
     promotion = promoted(facts, services.directory.redactor, home, case_id=case_id, wanted=request.expect)
     if adds:
         suite = _suite_to_add_to(services, file, shown, facts, promotion, options)
-        text = read_bytes(file, path=shown, error=SuiteError).decode("utf-8", "surrogateescape")
-        text, name, template = with_case(text, shown, promotion.section), suite.name, None
+        text, name, template = with_case(_text_of(file, shown), shown, promotion.section), suite.name, None
     else:
+        if request.force and file.exists():
+            refuse_other_cases(_text_of(file, shown), shown, case_id)
         bootstrap, template = facts.case.bootstrap if facts.case else None, promotion.template
         name = case_id
         text = new_suite(name, promotion.section, template_folder(file.name), bootstrap)
@@ -171,6 +172,10 @@ def _planned(
         adds=adds,
     )
     return files, promotion
+
+
+def _text_of(file: Path, shown: str) -> str:
+    return read_bytes(file, path=shown, error=SuiteError).decode("utf-8", "surrogateescape")
 
 
 def _suite_to_add_to(
