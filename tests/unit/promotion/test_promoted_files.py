@@ -89,7 +89,7 @@ def test_what_is_there_is_kept_if_the_new_cannot_be_written(tmp_path):
     before = tree(tmp_path)
     too_long = {"a.txt": FILE, "x" * 300: FILE}
     for broken in ({"recorded": too_long}, {"template": too_long}, {"template": {"d": FILE, "d/x": FILE}}):
-        with pytest.raises(OutputError, match="cannot write p/a.bench.json"):
+        with pytest.raises(OutputError, match=r"cannot write p/a\.bench\.json"):
             files(tmp_path, text="new", **broken).write(checkout, force=True)
         assert tree(tmp_path) == before
 

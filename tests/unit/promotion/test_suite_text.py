@@ -70,5 +70,5 @@ def test_a_suite_with_cases_of_others_is_not_replaced():
         refuse_other_cases('\ufeff{"cases": [{"id": "mine"}, {"id": "new"}]}', "a.json", "new")
     with pytest.raises(UsageError, match="has 2 more cases"):
         refuse_other_cases('{"cases": [{"id": "mine"}, 1]}', "a.json", "new")
-    with pytest.raises(UsageError, match="a.json:1"):
+    with pytest.raises(UsageError, match=r"a\.json:1"):
         refuse_other_cases('{"cases": [', "a.json", "new")
