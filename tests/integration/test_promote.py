@@ -128,6 +128,25 @@ def test_nothing_is_overwritten_without_force(shop):
     assert skillgym("promote", "run", "--case", "tax", "--force", cwd=shop).code == PASSED
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--id", "x" * 1_001), "--id: must be a text of at most 1,000 characters in UTF-8"),
+        (("--id", " "), "--id: must be a text of at most 1,000 characters"),
+        (("--id", "a\udcffb"), "--id: must be a text of at most 1,000 characters"),
+        (("--expect", "file:\udcff exists"), "--expect: must be a text in UTF-8"),
+        (("--expect", f"file:a contains '{KEY}'"), "--expect has what looks like a key, or the value of a secret"),
+        (("--id", KEY), "--id has what looks like a key, or the value of a secret; leave it out"),
+    ],
+    ids=["long", "blank", "id-not-utf-8", "expectation-not-utf-8", "key-in-expectation", "key-in-id"],
+)
+def test_what_the_suite_must_not_have_is_refused_before_anything_is_written(shop, args, message):
+    done = skillgym("promote", "run", "--case", "tax", *args, cwd=shop)
+    assert (done.code, done.out, message in done.err) == (INVALID, "", True), done.err
+    assert KEY not in done.err
+    assert not (shop / "promoted").exists()
+
+
 def test_force_removes_no_case_that_was_added_to_the_suite(shop):
     skillgym("promote", "run", "--case", "tax", "--no-check", cwd=shop)
     more = ("--case", "other", "--to", "promoted/tax.bench.json")
