@@ -128,6 +128,36 @@ def test_nothing_is_overwritten_without_force(shop):
     assert skillgym("promote", "run", "--case", "tax", "--force", cwd=shop).code == PASSED
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--id", "x" * 1_001), "--id: must be a text of at most 1,000 characters in UTF-8"),
+        (("--id", " "), "--id: must be a text of at most 1,000 characters"),
+        (("--id", "a\udcffb"), "--id: must be a text of at most 1,000 characters"),
+        (("--expect", "file:\udcff exists"), "--expect: must be a text in UTF-8"),
+        (("--expect", f"file:a contains '{KEY}'"), "--expect has what looks like a key, or the value of a secret"),
+        (("--id", KEY), "--id has what looks like a key, or the value of a secret; leave it out"),
+    ],
+    ids=["long", "blank", "id-not-utf-8", "expectation-not-utf-8", "key-in-expectation", "key-in-id"],
+)
+def test_what_the_suite_must_not_have_is_refused_before_anything_is_written(shop, args, message):
+    done = skillgym("promote", "run", "--case", "tax", *args, cwd=shop)
+    assert (done.code, done.out, message in done.err) == (INVALID, "", True), done.err
+    assert KEY not in done.err
+    assert not (shop / "promoted").exists()
+
+
+def test_force_removes_no_case_that_was_added_to_the_suite(shop):
+    skillgym("promote", "run", "--case", "tax", "--no-check", cwd=shop)
+    more = ("--case", "other", "--to", "promoted/tax.bench.json")
+    assert skillgym("promote", "run", *more, "--no-check", cwd=shop).code == PASSED
+    before = tree(shop / "promoted")
+    again = skillgym("promote", "run", "--case", "tax", "--force", cwd=shop)
+    assert (again.code, again.out) == (INVALID, "")
+    assert "promoted/tax.bench.json has 1 more case, which --force would remove; choose --to or --id" in again.err
+    assert tree(shop / "promoted") == before
+
+
 def test_a_case_is_added_to_its_own_suite(shop):
     before = (shop / "bench/core.bench.json").read_text()
     done = skillgym("promote", "run", "--case", "tax", "--to", "bench/core.bench.json", cwd=shop)
@@ -439,7 +469,7 @@ def test_no_other_repository_of_the_machine_is_read(checkout, tmp_path):
     assert not list((checkout / "promoted").rglob("private.txt"))
 
 
-@pytest.mark.parametrize("branch", ["--output=pwned", "main..HEAD", "$(touch pwned)", "no-such"])
+@pytest.mark.parametrize("branch", ["--output=pwned", "main..HEAD", "$(touch pwned)", "no-such", "a\0b", "\ud800"])
 def test_the_branch_of_a_transcript_is_only_a_name(checkout, branch):
     file = transcript_of("claude-code", checkout, **{'"gitBranch": "main"': f'"gitBranch": {json.dumps(branch)}'})
     done = skillgym("promote", file, cwd=checkout)

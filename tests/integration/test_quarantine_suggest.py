@@ -103,7 +103,8 @@ def test_mistakes_are_errors_with_what_to_do(project):
     (file,) = sorted((project.parent / "store").rglob("*.jsonl"))[:1]
     file.write_text("not json\n")
     broken = suggest(project)
-    assert (broken.code, "not JSON" in broken.err, broken.out) == (2, True, "")
+    assert (broken.code, "nothing is proposed: the store" in broken.err, broken.out) == (3, True, "")
+    assert "not JSON" in broken.err
 
 
 def test_an_empty_store_says_what_was_looked_at(tmp_path):

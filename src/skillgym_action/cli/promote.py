@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.run import relative_path
 from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.documents.suite_values import UNUSABLE
 from skillgym_action.documents.user_files import read_bytes
 from skillgym_action.formats.xbench_expectations import GrammarError, parse_text
+from skillgym_action.limits import MAX_CASE_ID_CHARACTERS
 from skillgym_action.model.errors import SuiteError, UsageError
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.promotion.committed_files import folder_tree
@@ -20,7 +22,7 @@ from skillgym_action.promotion.local_facts import local_facts, local_session
 from skillgym_action.promotion.promoted_files import PromotedFiles
 from skillgym_action.promotion.promotion import id_of, promoted, recording_path
 from skillgym_action.promotion.stored_facts import stored_facts, stored_session
-from skillgym_action.promotion.suite_text import new_suite, with_case
+from skillgym_action.promotion.suite_text import new_suite, refuse_other_cases, with_case
 from skillgym_action.reporters.wording import counted
 from skillgym_action.repository.reference_solutions import template_folder
 from skillgym_action.settings import resolve
@@ -70,8 +72,7 @@ def promote_session(request: PromoteRequest, settings: Settings, context: Launch
 
     Raises UsageError, ConfigError, SuiteError, OutputError.
     """
-    for text in request.expect:
-        _refuse_wrong(text)
+    _refuse_wrong(request, context)
     config = wiring.configuration(settings, context)
     options = resolve.options(settings, config, context, runners=1)
     terminal = terminal_for(settings, context)
@@ -93,11 +94,21 @@ def promote_session(request: PromoteRequest, settings: Settings, context: Launch
     return code
 
 
-def _refuse_wrong(text: str) -> None:
-    try:
-        parse_text(text)
-    except GrammarError as error:
-        raise UsageError(f"--expect {text}: {error.message}", remedy=error.remedy) from error
+def _refuse_wrong(request: PromoteRequest, context: LaunchContext) -> None:
+    """Raise UsageError for an expectation or an id that the suite must not have."""
+    for text in request.expect:
+        try:
+            parse_text(text)
+        except GrammarError as error:
+            raise UsageError(f"--expect {text}: {error.message}", remedy=error.remedy) from error
+    case_id = request.case_id or "any"
+    if not case_id.strip() or len(case_id) > MAX_CASE_ID_CHARACTERS or UNUSABLE.search(case_id):
+        raise UsageError(f"--id: must be a text of at most {MAX_CASE_ID_CHARACTERS:,} characters in UTF-8")
+    if any(map(UNUSABLE.search, request.expect)):
+        raise UsageError("--expect: must be a text in UTF-8")
+    for option, texts in (("--expect", request.expect), ("--id", (case_id,))):
+        if any(context.redactor.text(text) != text for text in texts):
+            raise UsageError(f"{option} has what looks like a key, or the value of a secret", remedy="leave it out")
 
 
 # --- the session ------------------------------------------------------------------------------------
@@ -154,9 +165,10 @@ def _planned(
     promotion = promoted(facts, services.directory.redactor, home, case_id=case_id, wanted=request.expect)
     if adds:
         suite = _suite_to_add_to(services, file, shown, facts, promotion, options)
-        text = read_bytes(file, path=shown, error=SuiteError).decode("utf-8", "surrogateescape")
-        text, name, template = with_case(text, shown, promotion.section), suite.name, None
+        text, name, template = with_case(_text_of(file, shown), shown, promotion.section), suite.name, None
     else:
+        if request.force and file.exists():
+            refuse_other_cases(_text_of(file, shown), shown, case_id)
         bootstrap, template = facts.case.bootstrap if facts.case else None, promotion.template
         name = case_id
         text = new_suite(name, promotion.section, template_folder(file.name), bootstrap)
@@ -171,6 +183,10 @@ def _planned(
         adds=adds,
     )
     return files, promotion
+
+
+def _text_of(file: Path, shown: str) -> str:
+    return read_bytes(file, path=shown, error=SuiteError).decode("utf-8", "surrogateescape")
 
 
 def _suite_to_add_to(

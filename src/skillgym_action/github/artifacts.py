@@ -89,7 +89,7 @@ def files_of_archive(content: bytes, title: str, limits: ArchiveLimits) -> Itera
                 raise _wrong(title, f"has more than {limits.files} files")
             left, seen = limits.whole_bytes, set()
             for entry in entries:
-                if entry.is_dir():
+                if entry.filename.endswith("/"):  # is_dir() fails on an empty name
                     continue
                 if reason := _reason_to_refuse(entry):
                     raise _wrong(title, f"{reason}: {entry.filename[:100]!r}")

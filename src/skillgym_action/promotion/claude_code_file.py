@@ -13,7 +13,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import agent_named
-from skillgym_action.limits import MAX_PROMOTED_EDITS, MAX_PROMOTED_PROMPTS
+from skillgym_action.limits import (
+    MAX_PROMOTED_BYTES,
+    MAX_PROMOTED_EDITS,
+    MAX_PROMOTED_PROMPTS,
+    MAX_PROMOTED_TRANSCRIPT_BYTES,
+)
+from skillgym_action.model.errors import UsageError
 from skillgym_action.promotion.local_session import FileEdit, Hunk, LocalSession
 
 if TYPE_CHECKING:
@@ -41,10 +47,11 @@ def is_of_claude_code(first: Iterable[LenientJson]) -> bool:
 
 
 def claude_code_session(lines: Iterable[LenientJson], source: TranscriptLines, session: Session) -> LocalSession:
-    """The session that the lines describe. ``session``: any; the agent's adapter wants one."""
+    """The session that the lines describe. ``session``: any; the agent's adapter wants one. Raises UsageError."""
     reading = agent_named("claude-code").reading(session)
     prompts: list[str] = []
     edits: list[FileEdit] = []
+    edited = 0  # characters; one line can have many times its own length
     facts: dict[str, str] = {}
     for line in lines:
         if line.text("type") not in {"user", "assistant"}:
@@ -57,7 +64,12 @@ def claude_code_session(lines: Iterable[LenientJson], source: TranscriptLines, s
             facts.setdefault("model", model)
         if is_main and len(prompts) < MAX_PROMOTED_PROMPTS and (prompt := _prompt(line)):
             prompts.append(prompt)
-        edits += islice(_edits(line), MAX_PROMOTED_EDITS - len(edits))
+        for edit in islice(_edits(line), MAX_PROMOTED_EDITS - len(edits)):
+            edits.append(edit)
+            edited += len(edit.content or "")
+        if edited > MAX_PROMOTED_TRANSCRIPT_BYTES:
+            limit = f"{MAX_PROMOTED_TRANSCRIPT_BYTES // 1024**2} MiB"
+            raise UsageError(f"{source.path}: its edits make more than {limit}", remedy="write the case by hand")
         if reading:
             reading.read_line(json.dumps(_as_printed(line)))
     events = tuple(event for event in (reading.events_so_far if reading else ()) if event is not None)
@@ -121,8 +133,12 @@ def _edits(line: LenientJson) -> Iterator[FileEdit]:
         yield FileEdit(path=path, before=before, content=content)
         return
     old, new = result.text("oldString"), result.text("newString")
-    if before is not None and old and new is not None and before.count(old):
-        content = before.replace(old, new) if result.true("replaceAll") else before.replace(old, new, 1)
+    if before is not None and old and new is not None and (places := before.count(old)):
+        places = places if result.true("replaceAll") else 1
+        if len(before) + places * (len(new) - len(old)) > MAX_PROMOTED_BYTES:
+            limit = f"{MAX_PROMOTED_BYTES // 1024**2} MiB"
+            raise UsageError(f"an edit makes {path} larger than {limit}", remedy="write the case by hand")
+        content = before.replace(old, new, places)
         yield FileEdit(path=path, before=before, content=content)
     elif hunks := tuple(_hunk(hunk) for hunk in result.children("structuredPatch")):
         yield FileEdit(path=path, before=before, hunks=hunks)

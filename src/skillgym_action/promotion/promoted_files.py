@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from skillgym_action.promotion.file_trees import FileTree
     from skillgym_action.repository.checkout import Checkout
 
+_RECORDING, _TEMPLATE, _SUITE = "recording", "template", "suite"  # names in the folder of what is unfinished
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PromotedFiles:
@@ -43,7 +45,10 @@ class PromotedFiles:
     adds: bool = False
 
     def write(self, checkout: Checkout, *, force: bool) -> None:
-        """Write all of it. Raises UsageError if something is there and not ``force``, OutputError."""
+        """Write all of it, beside what is there, which it replaces at the end.
+
+        Raises UsageError if something is there and not ``force``, and OutputError; both leave what is there.
+        """
         names = self._names()
         try:
             with ExitStack() as stack:
@@ -56,12 +61,10 @@ class PromotedFiles:
                         f"{listed}: something is there already",
                         remedy="choose --to or --id, or replace it with --force",
                     )
-                above.remove(there)
-                if self.template is not None:
-                    self._write_tree(above, template_folder(self.file.name), self.template)
-                self._write_tree(above, f"{recordings_folder(self.file.name)}/{self.recording}", self.recorded)
-                mode = (above.mode(self.file.name) or 0o644) & 0o777
-                above.write(self.file.name, self.text.encode("utf-8", "surrogateescape"), mode)
+                unfinished = template_folder(f".{os.urandom(8).hex()}.json")  # where no suite is looked for
+                stack.callback(above.remove, [unfinished])
+                self._write_below(above, unfinished)
+                self._replace(above, there, unfinished)
         except OSError as error:
             raise OutputError(f"cannot write {self.shown}: {error.strerror or error}") from error
 
@@ -70,6 +73,29 @@ class PromotedFiles:
         names = [f"{recordings_folder(self.file.name)}/{self.recording}"]
         names += [template_folder(self.file.name)] if self.template is not None else []
         return [*names, *([] if self.adds else [self.file.name])]
+
+    def _write_below(self, above: Folder, unfinished: str) -> None:
+        """Write all in a folder, each under its own name. Raises OSError."""
+        self._write_tree(above, f"{unfinished}/{_RECORDING}", self.recorded)
+        if self.template is not None:
+            self._write_tree(above, f"{unfinished}/{_TEMPLATE}", self.template)
+        mode = (above.mode(self.file.name) or 0o644) & 0o777
+        above.write(f"{unfinished}/{_SUITE}", self.text.encode("utf-8", "surrogateescape"), mode)
+
+    def _replace(self, above: Folder, there: list[str], unfinished: str) -> None:
+        """Put what is in a folder in its places. Raises OSError."""
+        places = {_RECORDING: f"{recordings_folder(self.file.name)}/{self.recording}"}
+        places |= {_TEMPLATE: template_folder(self.file.name)} if self.template is not None else {}
+        folder = posixpath.dirname(places[_RECORDING])
+        above.make_folder(folder)
+        with ExitStack() as stack:
+            opened = {"": above.fd, folder: _opened(above, folder), unfinished: _opened(above, unfinished)}
+            for descriptor in (opened[folder], opened[unfinished]):
+                stack.callback(os.close, descriptor)
+            above.remove(there)
+            for name, place in (places | {_SUITE: self.file.name}).items():
+                parent, _, last = place.rpartition("/")
+                os.replace(name, last, src_dir_fd=opened[unfinished], dst_dir_fd=opened[parent])
 
     @staticmethod
     def _write_tree(above: Folder, name: str, tree: FileTree) -> None:

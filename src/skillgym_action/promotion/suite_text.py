@@ -47,6 +47,18 @@ def new_suite(name: str, case: Mapping[str, object], template: str | None, boots
     return f"{json.dumps(suite, indent=2, ensure_ascii=False)}\n"
 
 
+def refuse_other_cases(text: str, path: str, case_id: str) -> None:
+    """Raise UsageError for a suite that has other cases than the one: an earlier promotion made one case alone."""
+    value = read_document(text.removeprefix("\ufeff"), path=path, kind="json", error=UsageError).value
+    cases = value.get("cases") if isinstance(value, dict) else None
+    others = len([one for one in cases if not isinstance(one, dict) or one.get("id") != case_id]) if cases else 0
+    if others:
+        raise UsageError(
+            f"{path} has {others:,} more {'case' if others == 1 else 'cases'}, which --force would remove",
+            remedy="choose --to or --id; to replace it, remove it first",
+        )
+
+
 def with_case(text: str, path: str, case: Mapping[str, object]) -> str:
     """The suite with one case more, after the last one; every other character stays. Raises UsageError."""
     body = text.removeprefix("\ufeff")

@@ -221,6 +221,6 @@ def _printed(root: Path, processes: ProcessLauncher, arguments: tuple[str, ...])
     """What a git command prints; empty if it fails."""
     try:
         printed = processes.output(("git", *GIT_OPTIONS, *arguments), cwd=root, env=GIT_ENVIRONMENT)
-    except subprocess.CalledProcessError:
+        return printed.decode().strip()
+    except (subprocess.CalledProcessError, ValueError):  # ValueError: a name that no command line can have
         return ""
-    return printed.decode().strip()

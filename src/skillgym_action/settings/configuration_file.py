@@ -192,10 +192,13 @@ def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_pat
 
 
 def _config_file(settings: Settings, context: LaunchContext, source: SuiteSource) -> Path | None:
-    """The closest configuration file, searched upward from the first path of ``settings``."""
+    """The closest configuration file, searched upward from the first path of ``settings``. Raises ConfigError."""
     first = next((path for path in settings.paths if not path.startswith("!")), ".")
     start = source.checkout.under_root(source.source_path(normalized(context.cwd / first)))
-    return find_config(start if start.is_dir() else start.parent, source.root)
+    try:
+        return find_config(start if start.is_dir() else start.parent, source.root)
+    except OSError as error:
+        raise ConfigError(f"{first}: {error.strerror}", remedy="name a path that can exist") from error
 
 
 def configuration_differs(settings: Settings, context: LaunchContext, config: Config) -> bool:

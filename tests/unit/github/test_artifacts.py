@@ -252,6 +252,7 @@ def packed_otherwise() -> bytes:
         (zipped({"/a": b"1"}), "a name that leads elsewhere"),
         (zipped({"..\\a": b"1"}), "a name that leads elsewhere"),
         (zipped({"a\nb": b"1"}), "a name that leads elsewhere"),
+        (zipped({"a": b"1"}).replace(b"a", b"\0"), "a name that leads elsewhere"),  # read as an empty name
         (special(stat.S_IFLNK), "a link or another special file"),
         (special(stat.S_IFIFO), "a link or another special file"),
         (twice(), "has a file twice"),

@@ -81,3 +81,20 @@ def test_no_link_of_a_commit_is_followed(tmp_path, link):
     with pytest.raises((OutputError, UsageError)):
         files(root).write(Checkout(root), force=True)
     assert tree(outside) == {}
+
+
+def test_what_is_there_is_kept_if_the_new_cannot_be_written(tmp_path):
+    checkout = Checkout(tmp_path)
+    files(tmp_path).write(checkout, force=False)
+    before = tree(tmp_path)
+    too_long = {"a.txt": FILE, "x" * 300: FILE}
+    for broken in ({"recorded": too_long}, {"template": too_long}, {"template": {"d": FILE, "d/x": FILE}}):
+        with pytest.raises(OutputError, match=r"cannot write p/a\.bench\.json"):
+            files(tmp_path, text="new", **broken).write(checkout, force=True)
+        assert tree(tmp_path) == before
+
+
+def test_nothing_is_left_of_what_cannot_be_written(tmp_path):
+    with pytest.raises(OutputError):
+        files(tmp_path, recorded={"x" * 300: FILE}).write(Checkout(tmp_path), force=False)
+    assert list((tmp_path / "p").iterdir()) == []

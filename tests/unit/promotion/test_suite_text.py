@@ -7,7 +7,7 @@ import json
 import pytest
 
 from skillgym_action.model.errors import UsageError
-from skillgym_action.promotion.suite_text import case_section, new_suite, with_case
+from skillgym_action.promotion.suite_text import case_section, new_suite, refuse_other_cases, with_case
 
 CASE = case_section(
     "new", "Do it.", kept=["file:a exists"], drafted=["diff:b"], settings={"timeout": 5}, origin={"from": "x"}
@@ -61,3 +61,14 @@ def test_an_id_that_is_taken_is_an_error_with_its_place():
 def test_a_file_without_cases_is_an_error(text):
     with pytest.raises(UsageError, match="has no cases"):
         with_case(text, "a.json", CASE)
+
+
+def test_a_suite_with_cases_of_others_is_not_replaced():
+    refuse_other_cases(new_suite("n", CASE, None), "a.json", "new")
+    refuse_other_cases("{}", "a.json", "new")
+    with pytest.raises(UsageError, match=r"a\.json has 1 more case, which --force would remove; choose --to or --id"):
+        refuse_other_cases('\ufeff{"cases": [{"id": "mine"}, {"id": "new"}]}', "a.json", "new")
+    with pytest.raises(UsageError, match="has 2 more cases"):
+        refuse_other_cases('{"cases": [{"id": "mine"}, 1]}', "a.json", "new")
+    with pytest.raises(UsageError, match=r"a\.json:1"):
+        refuse_other_cases('{"cases": [', "a.json", "new")

@@ -9,6 +9,7 @@ import pytest
 
 from paths import CAPTURES, DATA
 from sessions import session_with
+from skillgym_action.model.errors import UsageError
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Command
 from skillgym_action.promotion.claude_code_file import claude_code_session, is_of_claude_code
@@ -212,3 +213,17 @@ def test_fields_of_any_type_are_survived():
         for kind in ("message", "function_call", "function_call_output", "reasoning", "local_shell_call"):
             names = ("content", "arguments", "output", "summary", "name", "action", "role")
             codex(jsonl({"type": "response_item", "payload": {"type": kind, **dict.fromkeys(names, value)}}))
+
+
+def test_an_edit_that_makes_a_giant_of_a_small_file_is_refused():
+    edit = {"filePath": "/w/a", "originalFile": "a" * 100_000, "oldString": "a", "newString": "b" * 100_000}
+    assert len(claude_code(jsonl(said("x"), result(**edit))).edits[0].content or "") == 199_999
+    with pytest.raises(UsageError, match="an edit makes /w/a larger than 20 MiB; write the case by hand"):
+        claude_code(jsonl(said("x"), result(**edit, replaceAll=True)))
+
+
+def test_many_edits_that_make_large_files_are_refused():
+    edit = {"filePath": "/w/a", "originalFile": "a" * 1_000, "oldString": "a", "newString": "b" * 20_000}
+    some = [result(**edit, replaceAll=True)] * 20
+    with pytest.raises(UsageError, match=r"a\.jsonl: its edits make more than 256 MiB; write the case by hand"):
+        claude_code(jsonl(said("x"), *some))
