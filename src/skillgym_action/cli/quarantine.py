@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from skillgym_action import wiring
-from skillgym_action.baselines import StoreError
+from skillgym_action.baselines import STORE_PAGE, StoreError
 from skillgym_action.baselines.flaky_cases import ExecutionHistory, execution_histories
 from skillgym_action.baselines.permission import base_branch
 from skillgym_action.baselines.reading import BaseHistory, BasePoint, read_history
@@ -19,7 +19,7 @@ from skillgym_action.comparison.flakiness import Flakiness
 from skillgym_action.comparison.rates import case_interval
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import MAX_SUGGESTION_RUNS
-from skillgym_action.model.errors import UsageError
+from skillgym_action.model.errors import UnusableStoreError, UsageError
 from skillgym_action.reporters.wording import counted
 from skillgym_action.settings.baseline_options import store_options
 from skillgym_action.settings.option_errors import error_in_words
@@ -72,11 +72,15 @@ class Suggestions:
 def suggest_quarantine(
     settings: Settings, context: LaunchContext, options: SuggestOptions, *, as_json: bool = False
 ) -> int:
-    """Print entries for the flaky executions of the store; the exit code. Raises UsageError, ConfigError."""
+    """Print entries for the flaky executions of the store; the exit code.
+
+    Raises UsageError, ConfigError, and UnusableStoreError for a store that cannot be read.
+    """
     config = wiring.configuration(settings, context)
     store = store_options(settings, config, context)
     if store is None:
-        raise UsageError("there is no store to look into", remedy="name a --store, or write it into the configuration")
+        remedy = "name a --store, or write store: into the configuration"
+        raise UsageError("quarantine suggest without a store: there is nothing to look into", remedy=remedy)
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, None, replace(store, runs=MAX_SUGGESTION_RUNS)) as services:
         now = services.clock.now()
@@ -86,7 +90,7 @@ def suggest_quarantine(
         try:
             history = read_history(services.store, BasePoint(now=now, branch=base_branch(services.event)))
         except StoreError as error:
-            raise UsageError(str(error), remedy="see docs/how-to/compare-with-a-baseline.md") from error
+            raise UnusableStoreError(f"nothing is proposed: {error}", remedy=f"see {STORE_PAGE}") from error
     today, in_file = now.date(), read_quarantine(config, context)
     selected = [one for one in execution_histories(history) if options.selects(one.name)]
     counting = [one for one in selected if quarantine_of(one.name, in_file, today=today) is None]
