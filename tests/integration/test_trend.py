@@ -202,6 +202,8 @@ def test_a_page_is_not_written_through_a_link_of_a_commit(project):
 def test_the_branch_of_the_remote_is_read_and_a_remote_that_is_gone_is_an_error(tmp_path):
     files = {"bench/core.json": suite(case("a")), "skillgym.config.yaml": config(runner(AGENT)), "AGENTS.md": "write"}
     root = repository(tmp_path / "repo", files | {".gitignore": ".skillgym-results\n"}, git=True)
+    without = skillgym("trend", "--store", "branch", cwd=root)
+    assert (without.code, "git knows no remote origin here; add it" in without.err) == (3, True)
     remote = tmp_path / "remote.git"
     remote.mkdir()
     git_in(remote, "init", "--quiet", "--bare")

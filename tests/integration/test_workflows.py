@@ -123,7 +123,9 @@ def test_readers_copy_no_rights_that_the_action_does_not_need(workflow):
 
 def keeps_a_branch(workflow: Workflow, job: dict[str, Any]) -> bool:
     """Whether a job stores results on a branch, and no pull request starts it."""
-    trusted = {"push", "schedule", "workflow_dispatch"} >= set(workflow.content["on"])
+    events, of_branches = set(workflow.content["on"]), {"push", "schedule", "workflow_dispatch"}
+    others = "${{ github.event_name != 'pull_request' }}"
+    trusted = events <= of_branches or (job.get("if") == others and events <= of_branches | {"pull_request"})
     of_base = job.get("if") in {f"${{{{ github.event_name == '{event}' }}}}" for event in ("push", "schedule")}
     stores = any(step.get("with", {}).get("store") == "branch" for step in job.get("steps", ()))
     return stores and (trusted or of_base)

@@ -13,7 +13,9 @@ from typing import Any
 
 import yaml
 
-AGENT = {"type": "command", "command": "echo done > out.txt; echo done"}
+SESSION = '{"type": "session", "finalOutput": "done", "cost": {"usd": 0.01}}'
+AGENT = {"type": "command", "command": f"echo done > out.txt; echo '{SESSION}'", "output": "events"}
+"""It has a cost, since workflows limit it."""
 START = "from skillgym_action.__main__ import action; action()"
 
 

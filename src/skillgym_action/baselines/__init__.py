@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+STORE_PAGE = "docs/how-to/compare-with-a-baseline.md of skillgym-action"
+"""Where users read about stores, for messages."""
+
 
 class StoreError(Exception):
     """A store cannot be read or written. The text says what happened, where, and what to do."""

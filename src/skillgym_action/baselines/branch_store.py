@@ -54,13 +54,15 @@ _REFUSED = re.compile(
 _CREDENTIALS = re.compile(r"://[^/@\s]+@")  # in the address of a remote that the user has
 _HTTP_CREDENTIALS = re.compile(r"(https?://)([^/]*)@([^/@]+(?:/.*)?)\Z", re.DOTALL)
 _DENIED = re.compile(r"\bdenied\b|returned error: 40[13]\b|Authentication failed")
+NO_REMOTE = "git knows no remote origin here; add it, or keep results in a folder: --store path=DIR"
 _NO_BRANCH = re.compile(r"couldn't find remote ref")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remote:
-    """A repository on another machine, or elsewhere on this one. ``token``: for HTTP; empty: none.
+    """A repository on another machine, or elsewhere on this one. ``url``: empty if there is none.
 
+    ``token``: for HTTP; empty: none.
     ``environment``: variables that git needs besides those of all programs, such as those of ssh.
     """
 
@@ -151,6 +153,8 @@ class BranchStore:
 
     @contextmanager
     def _clone(self) -> Iterator[_Clone]:
+        if not self._remote.url:
+            raise StoreError(f"{self.title}: {NO_REMOTE}")
         try:
             with TemporaryDirectory(prefix="skillgym-", ignore_cleanup_errors=True) as folder:
                 clone = _Clone(Path(folder), self._remote, self._processes, self._seconds)

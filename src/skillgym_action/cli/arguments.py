@@ -145,7 +145,7 @@ def run(*, as_json: bool, **fields: Any) -> int:
 @click.option(
     "--matrix", type=click.IntRange(1, 256), metavar="N", help="Print a workflow matrix of N shards, as JSON."
 )
-@click.option("--cost", is_flag=True, help="Show what sessions will cost and take, by the runs in the store.")
+@click.option("--cost", is_flag=True, help="Show expected cost and time, from the runs in the store.")
 def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> int:
     """Show what would run, as a table."""
     from skillgym_action.cli.list import list_executions
@@ -269,8 +269,8 @@ def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fiel
 @click.option("--id", "case_id", metavar="ID", help="Id of the new case.")
 @click.option("--case", metavar="ID", help="In a run directory: the case whose session is meant.")
 @click.option("--runner", metavar="ID", help="In a run directory: the runner of the session.")
-@click.option("--commit", metavar="COMMIT", help="Of a transcript: what was checked out when the session began.")
-@click.option("--worktree", is_flag=True, help="Of a transcript: take what it changed from the present files.")
+@click.option("--commit", metavar="COMMIT", help="Of a transcript: commit that was checked out when the session began.")
+@click.option("--worktree", is_flag=True, help="Of a transcript: compare the checkout's files with the commit.")
 @click.option("--expect", metavar="EXPECTATION", multiple=True, help="Add an expectation, as x-bench writes it.")
 @click.option("--no-check", is_flag=True, help="Only write; do not run the recorded session against the case.")
 @click.option("--force", is_flag=True, help="Replace the files of an earlier promotion.")
@@ -301,9 +301,11 @@ class _SuggestCommand(SettingsCommand):
 @click.option("--suite", "suites", metavar="GLOB", multiple=True, help="Look only at suites whose path matches.")
 @click.option("--case", "cases", metavar="GLOB", multiple=True, help="Look only at cases whose id matches.")
 @click.option("--runner", "runners", metavar="GLOB", multiple=True, help="Look only at runners whose id matches.")
-@click.option("--owner", metavar="NAME", help="Who repairs the cases; without it the entries have to be completed.")
+@click.option("--owner", metavar="NAME", help="Owner of the entries, which have no effect without one.")
 @click.option("--issue", metavar="URL", help="Address of an issue for the entries.")
-@click.option("--days", type=click.IntRange(1, 90), default=30, metavar="N", help="Days until the entries expire: 30.")
+@click.option(
+    "--days", type=click.IntRange(1, 90), default=30, metavar="N", help="Days until entries expire (default: 30)."
+)
 @JSON
 def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, **fields: Any) -> int:
     """Print entries of skillgym.quarantine.yaml for the flaky cases of the store; change nothing."""
@@ -335,7 +337,7 @@ def _settings(fields: dict[str, Any]) -> Settings:
 def _settings_to_print(fields: dict[str, Any], *, as_json: bool) -> Settings:
     """The settings; ``--json``, and skillgym's JSON reporters, are a results file on stdout. Raises UsageError."""
     if as_json and fields.get("dry_run"):
-        raise UsageError("--json with --dry-run: nothing is run", remedy="use `list --json`")
+        raise UsageError("--json with --dry-run: nothing is run", remedy="use `list --json`, or `list --cost --json`")
     from skillgym_action.settings.foreign_options import PRINTED_AS_JSON
     from skillgym_action.settings.option_types import PRINTED
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from skillgym_action import wiring
-from skillgym_action.baselines import StoreError
+from skillgym_action.baselines import STORE_PAGE, StoreError
 from skillgym_action.baselines.flaky_cases import ExecutionHistory, execution_histories
 from skillgym_action.baselines.permission import base_branch
 from skillgym_action.baselines.reading import BaseHistory, BasePoint, read_history
@@ -79,7 +79,8 @@ def suggest_quarantine(
     config = wiring.configuration(settings, context)
     store = store_options(settings, config, context)
     if store is None:
-        raise UsageError("there is no store to look into", remedy="name a --store, or write it into the configuration")
+        remedy = "name a --store, or write store: into the configuration"
+        raise UsageError("quarantine suggest without a store: there is nothing to look into", remedy=remedy)
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, None, replace(store, runs=MAX_SUGGESTION_RUNS)) as services:
         now = services.clock.now()
@@ -89,9 +90,7 @@ def suggest_quarantine(
         try:
             history = read_history(services.store, BasePoint(now=now, branch=base_branch(services.event)))
         except StoreError as error:
-            raise UnusableStoreError(
-                f"nothing is proposed: {error}", remedy="see docs/how-to/compare-with-a-baseline.md"
-            ) from error
+            raise UnusableStoreError(f"nothing is proposed: {error}", remedy=f"see {STORE_PAGE}") from error
     today, in_file = now.date(), read_quarantine(config, context)
     selected = [one for one in execution_histories(history) if options.selects(one.name)]
     counting = [one for one in selected if quarantine_of(one.name, in_file, today=today) is None]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action import __version__, wiring
-from skillgym_action.baselines import StoreError
+from skillgym_action.baselines import STORE_PAGE, StoreError
 from skillgym_action.baselines.permission import base_branch
 from skillgym_action.baselines.trend_history import TrendQuery, read_trend
 from skillgym_action.cli.json_documents import (
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
-
-STORE_PAGE = "docs/how-to/compare-with-a-baseline.md of skillgym-action says how results get there"
 
 
 def show_trend(
@@ -110,9 +108,7 @@ def _history(services: Services, query: TrendQuery) -> TrendHistory:
     try:
         history = read_trend(services.store, query)
     except StoreError as error:
-        raise UnusableStoreError(
-            f"no page was written: {error}", remedy="look at who wrote it; the page needs a store that is valid"
-        ) from error
+        raise UnusableStoreError(f"no page was written: {error}", remedy=f"see {STORE_PAGE}") from error
     if history.runs:
         return history
     if history.other_branches:
@@ -120,7 +116,7 @@ def _history(services: Services, query: TrendQuery) -> TrendHistory:
         raise UsageError(f"{history.store} has no runs{of}", remedy="name another --branch, or a longer --since")
     if query.suites or query.cases or query.runners or query.since:
         raise UsageError(f"{history.store} has no results that were asked for", remedy="name fewer filters")
-    raise UsageError(f"{history.store} has no results yet", remedy=STORE_PAGE)
+    raise UsageError(f"{history.store} has no results yet", remedy=f"{STORE_PAGE} says how results get there")
 
 
 def _print(terminal: Terminal, trend: Trend, shown: str, context: LaunchContext) -> None:

@@ -210,7 +210,7 @@ class Settings(ForeignSettings, TrendSettings):
     ] = None
     max_cost: Annotated[
         PositiveFloat | None,
-        Option(RUN, "USD", "Maximum cost of the run; once it is spent, no session is started."),
+        Option(RUN, "USD", "Maximum cost; once it is spent, no session starts; checked before with a store."),
         Input("max-cost"),
     ] = None
     allow_partial: Annotated[
@@ -361,7 +361,7 @@ class Settings(ForeignSettings, TrendSettings):
         Option(RUN, "DIR", "Resume the run in DIR, or with `auto` an earlier attempt's; run what is missing."),
         Input("resume"),
     ] = None
-    dry_run: Annotated[bool, Option(RUN, None, "Show what would run; start nothing.")] = False
+    dry_run: Annotated[bool, Option(RUN, None, "Show what would run, and its cost; start nothing.")] = False
 
 
 def options_of(command: str) -> dict[str, Option]:

@@ -7,7 +7,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
-from skillgym_action.baselines import StoreAccessError, StoreError
+from skillgym_action.baselines import STORE_PAGE, StoreAccessError, StoreError
 from skillgym_action.baselines.attempt_samples import of_attempts_after
 from skillgym_action.baselines.execution_digests import ExecutionDigests
 from skillgym_action.baselines.permission import base_branch, base_revision, refusal, run_group
@@ -338,8 +338,7 @@ def _not_added(services: Services, report: RunReport, store: StoreOptions, error
     if store.optional and isinstance(error, StoreAccessError):
         services.observer.detail(terminal_line(f"results are not added to the store: {error}"))
         return report
-    remedy = "see docs/how-to/compare-with-a-baseline.md of skillgym-action"
-    problem = Problem(message=f"the results were not added to the store: {error}", remedy=remedy)
+    problem = Problem(message=f"the results were not added to the store: {error}", remedy=f"see {STORE_PAGE}")
     return replace(report, warnings=(*report.warnings, problem))
 
 
