@@ -34,7 +34,9 @@ _INDEX_ENTRY = re.compile(
 _FILE, _PROGRAM, _LINK, _SUBMODULE = b"100644", b"100755", b"120000", b"160000"
 _NOT_CHECKED_OUT = 0x40000000  # git's flag skip-worktree: a file that a sparse checkout leaves out
 _SHA_1_DIGITS = 40
-_DIFFERENT = ("diff-tree", "-r", "-z", "--name-only", "--no-renames")
+# A commit's .gitmodules can have git ignore what changes in submodules.
+_PATHS = ("-z", "--name-only", "--no-renames", "--ignore-submodules=none")
+_DIFFERENT = ("diff-tree", "-r", *_PATHS)
 
 
 def changed_files(root: Path, processes: ProcessLauncher, commit: str) -> frozenset[str]:
@@ -45,7 +47,7 @@ def changed_files(root: Path, processes: ProcessLauncher, commit: str) -> frozen
     """
     checkout = _Checkout(root, processes)
     committed = _paths(checkout.git(*_DIFFERENT, commit, "HEAD"))
-    staged = _paths(checkout.git("diff-index", "--cached", "-z", "--name-only", "--no-renames", "HEAD"))
+    staged = _paths(checkout.git("diff-index", "--cached", *_PATHS, "HEAD"))
     new_files = _paths(checkout.git("ls-files", "-z", "--others", "--exclude-standard"))
     untracked = (path for path in new_files if SKIPPED_FOLDERS.isdisjoint(path.split("/")))
     return frozenset((*committed, *staged, *untracked, *checkout.not_as_in_index()))

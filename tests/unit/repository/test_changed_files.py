@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scratch import committed, git_in, repository, world_in, written
+from scratch import IDENTITY, committed, git_in, repository, world_in, written
 from skillgym_action.repository.changed_files import changed_files
 from skillgym_action.repository.committed_tree import MissingObjectError
 
@@ -111,3 +111,19 @@ def test_names_with_line_ends_and_quotes_are_as_they_are(root):
 def test_a_commit_that_is_not_in_the_clone_is_an_error(root):
     with world_in(root) as services, pytest.raises(MissingObjectError):
         changed_files(root, services.processes, "a" * 40)
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_another_commit_of_a_submodule_is_a_change_whatever_gitmodules_says(root, is_committed):
+    written(root, {".gitmodules": '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n\tignore = all\n'})
+    (root / "sub").mkdir()
+    git_in(root / "sub", "init", "--quiet")
+    for tag in ("base", "head"):
+        committed(root / "sub")
+        commit = git_in(root / "sub", "rev-parse", "HEAD").strip()
+        git_in(root, "update-index", "--add", "--cacheinfo", f"160000,{commit},sub")
+        git_in(root, "add", ".gitmodules")
+        if tag == "base" or is_committed:
+            git_in(root, *IDENTITY, "commit", "--quiet", "--allow-empty", "--message=a commit of the submodule")
+        git_in(root, "tag", "--force", tag)
+    assert changed(root) == {"sub"}
