@@ -265,3 +265,10 @@ def test_in_a_job_the_runs_of_the_base_branch_are_shown(project):
     assert found.code == 0, found.said
     assert "77 runs of main" in (project / PAGE).read_text()
     assert "Left out: 1 run of other branches." in (project / PAGE).read_text()
+
+
+@pytest.mark.parametrize("path", ["x" * 5_000, "**/" * 2_000])
+def test_a_path_that_no_file_can_have_is_an_error(project, path):
+    done = skillgym("trend", path, "--store", f"path={project.parent / 'store'}", cwd=project)
+    assert (done.code, done.out) == (2, ""), done.err
+    assert "File name too long; name a path that can exist" in done.err

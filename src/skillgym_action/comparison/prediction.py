@@ -52,7 +52,7 @@ def predicted(
     the run has does. None: there are less than two runs, or all is 0.
     """
     expected = fsum(one.expected for one in figures)
-    if expected <= 0:
+    if expected <= _SMALLEST:  # a share of less could be rounded to 0
         return None
     totals = []
     for run in dict.fromkeys(run for one in figures for run in one.of_run):

@@ -198,7 +198,7 @@ def _config_file(settings: Settings, context: LaunchContext, source: SuiteSource
     try:
         return find_config(start if start.is_dir() else start.parent, source.root)
     except OSError as error:
-        raise ConfigError(f"{first}: {error.strerror}", remedy="name a path that can exist") from error
+        raise ConfigError(f"{first[:100]}: {error.strerror}", remedy="name a path that can exist") from error
 
 
 def configuration_differs(settings: Settings, context: LaunchContext, config: Config) -> bool:

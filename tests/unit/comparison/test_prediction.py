@@ -150,3 +150,10 @@ def test_the_interval_has_the_next_run_in_95_of_100_cases_or_more(runs, run_effe
 )
 def test_workers_take_the_next_lane_once_they_are_free(lanes, workers, time, least):
     assert (wall_time(lanes, workers), least_wall_time(lanes, workers)) == (time, least)
+
+
+@pytest.mark.parametrize("mean", [0.0, 5e-324, 1e-300])
+def test_costs_that_are_nothing_have_no_interval(mean):
+    of_run = {str(number): mean for number in range(5)}
+    figure = StoredFigure(index=0, sessions=1, stored_sessions=3, mean=mean, of_run=of_run)
+    assert predicted([figure], lambda totals: sum(totals.values())) is None
