@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from artifact_jobs import BAD, ArtifactJobs
+from artifact_jobs import ArtifactJobs
 from github_replies import Fault, Reply
 from github_runs import ArtifactHost, Served, zipped
 from github_server import GitHubServer
+from hosted_repository import BAD
 from on_github import REPOSITORY
 from scratch import committed, git_in, repository, skillgym, written
 

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 from action_step import Step, step
 from github_runs import WORKFLOW, Artifact, ArtifactHost, WorkflowRun, zipped
 from github_state import PullRequest
+from hosted_repository import FILES, Pull
 from on_github import NUMBER, REPOSITORY
-from scratch import IDENTITY, case, committed, config, git_in, repository, runner, suite, written
+from scratch import IDENTITY, committed, git_in, repository, written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from github_server import GitHubServer
 
-CASES = tuple(map(case, "abcdefgh"))
-GOOD, BAD = "write out.txt", "do nothing"
-AGENT = "if grep -q write AGENTS.md; then echo done > out.txt; fi"
 STORE = "skillgym-store"
 
 
@@ -27,8 +25,7 @@ class ArtifactJobs:
 
     def __init__(self, folder: Path, github: GitHubServer, host: ArtifactHost) -> None:
         self.folder, self.github, self.host = folder, github, host
-        files = {"bench/core.json": suite(*CASES), "skillgym.config.yaml": config(runner(AGENT)), "AGENTS.md": GOOD}
-        self.root = repository(folder / "work", files | {".gitignore": ".skillgym-results\n"}, git=True)
+        self.root = repository(folder / "work", FILES, git=True)
         self.number = 1000
 
     @property
@@ -68,12 +65,8 @@ class ArtifactJobs:
         git_in(self.root, "checkout", "--quiet", "--detach", "main")
         git_in(self.root, *IDENTITY, "merge", "--quiet", "--no-ff", "--message=Merge", "topic")
         self.github.add_pull(PullRequest(number=NUMBER, head_sha=head, head_branch="topic"))
-        pull = {
-            "number": NUMBER,
-            "head": {"sha": head, "ref": "topic", "repo": {"full_name": REPOSITORY}},
-            "base": {"sha": base, "ref": "main"},
-        }
-        found = self._step("pull_request", {"pull_request": pull}, "refs/pull/7/merge", **inputs)
+        pull = Pull(number=NUMBER, head=head, branch="topic", base=base, base_branch="main", merge=self.sha())
+        found = self._step("pull_request", pull.payload(), f"refs/pull/{NUMBER}/merge", **inputs)
         git_in(self.root, "checkout", "--quiet", "main")
         return found, re.sub("[\u2060\u200b]", "", self.github.comments(NUMBER)[-1].body)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from skillgym_action.baselines.stored_lines import PASSED, ExecutionName, StoredExecution
+from skillgym_action.baselines.stored_lines import PASSED, StoredExecution
 from skillgym_action.model.carried import Carried
 from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.result import Failure, Judgement, Result, TriggerCounts
@@ -80,7 +80,7 @@ def carried_results(
     needs the sessions of both; nor are those in quarantine, which run in order to be watched.
     """
     executions = tuple(executions)
-    newest = _newest(history)
+    of_name = history.executions_by_name()
     found: dict[int, Result] = {}
     for execution in executions:
         if not _may_be_carried(execution, indexes):
@@ -88,7 +88,7 @@ def carried_results(
         one = wanted[execution.index]
         fitting = (
             stored
-            for stored in newest.get(one.name, ())
+            for stored in of_name.get(one.name, ())
             if rule is None or rule.fits(execution, one, stored, history.now)
         )
         stored = next(fitting, None)
@@ -100,16 +100,6 @@ def carried_results(
 def _may_be_carried(execution: Execution, indexes: frozenset[int] | None) -> bool:
     allowed = indexes is None or execution.index in indexes
     return allowed and execution.arm is None and execution.quarantine is None and execution.runner.problem is None
-
-
-def _newest(history: BaseHistory) -> dict[ExecutionName, list[StoredExecution]]:
-    """The stored executions by name, the newest first."""
-    found: dict[ExecutionName, list[StoredExecution]] = {}
-    for line in history.lines:
-        for entry in line.entries:
-            stored = StoredExecution(line, entry)
-            found.setdefault(stored.name, []).append(stored)
-    return found
 
 
 def _with_whole_groups(executions: tuple[Execution, ...], found: dict[int, Result]) -> dict[int, Result]:

@@ -33,11 +33,7 @@ class ExecutionHistory:
 
 def execution_histories(history: BaseHistory) -> Iterator[ExecutionHistory]:
     """The executions of a store, sorted by name; those that are expected to fail are left out."""
-    found: dict[ExecutionName, list[StoredExecution]] = {}
-    for line in history.lines:
-        for entry in line.entries:
-            execution = StoredExecution(line, entry)
-            found.setdefault(execution.name, []).append(execution)
+    found = history.executions_by_name()
     for name in sorted(found):
         newest = found[name][0]
         if not newest.entry.expected_fail:

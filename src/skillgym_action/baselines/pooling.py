@@ -102,11 +102,7 @@ def pooled(history: BaseHistory, wanted: Iterable[Wanted], *, shard: bool) -> Ru
     reported. ``shard``: the run is a part, so that what it lacks is not missing.
     """
     by_name = {one.name: one for one in wanted}
-    of_name: dict[ExecutionName, list[StoredExecution]] = {}
-    for line in history.lines:
-        for entry in line.entries:
-            execution = StoredExecution(line, entry)
-            of_name.setdefault(execution.name, []).append(execution)
+    of_name = history.executions_by_name()
     pools = {
         name: pool
         for name in dict.fromkeys((*by_name, *(() if shard else _newest_group(history, by_name))))

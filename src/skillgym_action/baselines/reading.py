@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from skillgym_action.baselines import StoreError
-from skillgym_action.baselines.stored_lines import parsed_line
+from skillgym_action.baselines.stored_lines import StoredExecution, parsed_line
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.limits import MAX_BASE_LINES, MAX_STORED_CLOCK_LEAD_SECONDS
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.baselines import Store
-    from skillgym_action.baselines.stored_lines import StoredLine
+    from skillgym_action.baselines.stored_lines import ExecutionName, StoredLine
 
 NOT_OURS = "no run writes that: look at who did, and remove it from the store"
 CLOCKS = "one of the two clocks is wrong: set that of this machine, or remove the line of the other from the store"
@@ -52,6 +52,15 @@ class BaseHistory:
     others: int
     now: datetime
     branch: str | None = None
+
+    def executions_by_name(self) -> dict[ExecutionName, list[StoredExecution]]:
+        """The entries of each execution, the newest first."""
+        found: dict[ExecutionName, list[StoredExecution]] = {}
+        for line in self.lines:
+            for entry in line.entries:
+                execution = StoredExecution(line, entry)
+                found.setdefault(execution.name, []).append(execution)
+        return found
 
 
 def validated_lines(store: Store, now: datetime) -> Iterator[StoredLine]:

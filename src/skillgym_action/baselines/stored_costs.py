@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.baselines.stored_lines import PASSED, ExecutionName, StoredExecution
+from skillgym_action.baselines.stored_lines import PASSED, StoredExecution
 from skillgym_action.limits import MAX_POOLED_RUNS
 
 if TYPE_CHECKING:
@@ -49,11 +49,7 @@ def stored_costs(
     history: BaseHistory, wanted: Mapping[int, Wanted], executions: Iterable[Execution]
 ) -> dict[int, StoredCosts]:
     """What is stored of each execution, by its index. ``wanted``: the keys of the plan, by index."""
-    of_name: dict[ExecutionName, list[StoredExecution]] = {}
-    for line in history.lines:
-        for entry in line.entries:
-            stored = StoredExecution(line, entry)
-            of_name.setdefault(stored.name, []).append(stored)
+    of_name = history.executions_by_name()
     return {one.index: _costs(of_name.get(wanted[one.index].name, []), wanted[one.index], one) for one in executions}
 
 

@@ -229,11 +229,14 @@ def _note_isolation() -> None:
     print(f"{text}. See docs/how-to/runners-without-docker.md of skillgym-action", file=sys.stderr)  # noqa: T201
 
 
+SET_BY_GITHUB = {"matrix"}  # by its default in action.yml, in every job
+
+
 def _mode(inputs: Mapping[str, str]) -> str:
     mode = inputs.get("mode", "all").lower()
     if mode not in MODES:
         raise UsageError(f"input mode: unknown word {mode!r}", remedy=did_you_mean(mode, MODES))
-    if mode == "trend" and (unused := sorted(inputs.keys() - TREND_INPUTS)):
+    if mode == "trend" and (unused := sorted(inputs.keys() - TREND_INPUTS - SET_BY_GITHUB)):
         remedy = f"leave it out; the mode uses {', '.join(sorted(TREND_INPUTS))}"
         raise UsageError(f"mode trend does not use the input {unused[0]}", remedy=remedy)
     if mode != "trend" and "since" in inputs:
