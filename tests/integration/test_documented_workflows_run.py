@@ -21,6 +21,7 @@ from composite_action import composite_action
 from container.act import STAND_INS, THIS_MACHINE, Place
 from documented_workflows import documented
 from git_server import GitServer
+from github_runs import Artifact, ArtifactHost, WorkflowRun, zipped
 from github_server import JOB_TOKEN, GitHubServer
 from github_state import PullRequest
 from on_github import NUMBER, REPOSITORY
@@ -91,6 +92,7 @@ class Hosted:
         github.add_pull(PullRequest(number=NUMBER, head_sha=self.head))
         github.add_commit(self.base)
         (folder / "artifacts").mkdir()
+        self._runs = 0
         self.place = Place(
             repository=self.root,
             artifacts=folder / "artifacts",
@@ -112,7 +114,25 @@ class Hosted:
         """The workflow on an event: of the pull request's commit, or of main."""
         own = event in {"pull_request", "merge_group"}
         git_in(self.root, "checkout", "--quiet", "feature" if own else "main")
-        return self.place.run(workflow.file, event, self.payload(event), self.github)
+        self._runs += 1
+        own_variables = {
+            "GITHUB_RUN_ID": str(self._runs),
+            "GITHUB_WORKFLOW_REF": f"{REPOSITORY}/.github/workflows/{workflow.file}@refs/heads/main",
+        }
+        place = replace(self.place, variables=self.place.variables | own_variables)
+        ran = place.run(workflow.file, event, self.payload(event), self.github)
+        if not own:
+            self._upload_store(workflow.file, event)
+        return ran
+
+    def _upload_store(self, workflow: str, event: str) -> None:
+        """What a job has uploaded of its results is an artifact on GitHub."""
+        folder = self.folder / "artifacts" / "skillgym-store"
+        if folder.is_dir():
+            files = {path.name: path.read_bytes() for path in folder.iterdir()}
+            run = WorkflowRun(id=self._runs, sha=self.base, event=event, workflow=workflow)
+            self.github.state.runs[run.id] = run
+            self.github.state.artifacts[run.id] = Artifact(id=1, run=run.id, name=folder.name, content=zipped(files))
 
     def payload(self, event: str) -> dict[str, Any]:
         """The payload; an event that is not here has to be added, with what GitHub sends for it."""
@@ -173,7 +193,11 @@ def repository_of(uses: str) -> str:
 @pytest.fixture
 def hosted(tmp_path, request) -> Iterator[Hosted]:
     (tmp_path / "remote").mkdir()
-    with GitHubServer(REPOSITORY) as github, GitServer(tmp_path / "remote", writers={JOB_TOKEN}) as git:
+    with (
+        GitHubServer(REPOSITORY) as github,
+        ArtifactHost(github.state),
+        GitServer(tmp_path / "remote", writers={JOB_TOKEN}) as git,
+    ):
         yield Hosted(tmp_path, beside(request.param), github, git.url)
 
 
