@@ -8,10 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from skillgym_action.cancellation import Cancellation
 
 
 LONGEST_PAUSE = 1.25  # times as long as was asked for
+_LONGEST_POLL_MS = 2**31 - 1
 
 
 class Clock:
@@ -38,7 +41,19 @@ class Clock:
         """
         import random
 
-        select.select([] if cancelled is None else [cancelled], [], [], seconds * random.uniform(1.0, LONGEST_PAUSE))  # noqa: S311 -- jitter is no secret
+        descriptors = [] if cancelled is None else [cancelled.fileno()]
+        wait_readable(descriptors, seconds * random.uniform(1.0, LONGEST_PAUSE))  # noqa: S311 -- jitter is no secret
+
+
+def wait_readable(descriptors: Iterable[int], seconds: float) -> bool:
+    """Wait until one of them can be read, or was closed at its other end; False after ``seconds``, which may be inf.
+
+    ``select`` would refuse descriptors from 1,024 on, which a run with many parallel sessions has.
+    """
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(min(max(0.0, seconds) * 1000, _LONGEST_POLL_MS)))
 
 
 def iso_timestamp(moment: datetime) -> str:

@@ -446,7 +446,10 @@ def test_a_dry_run_starts_nothing_and_keeps_nothing(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
     ran = skillgym("run", "--dry-run", cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "bench/core.json one [sh] 600 s, $5.00\n1 execution, 1 session\n"
+    assert ran.out == (
+        "bench/core.json one [sh] 600 s, $5.00\n1 execution, 1 session\n"
+        "cost and time: unknown without a store of earlier runs; name one with --store\n"
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "skillgym.config.yaml"]
     nothing = skillgym("run", "--dry-run", "--case", "nope", cwd=tmp_path)
     assert (nothing.code, nothing.out) == (2, "")
@@ -484,7 +487,7 @@ def test_schemas_are_json(tmp_path, name):
 def test_schemas_are_listed_and_misspelt_ones_guessed(tmp_path):
     assert skillgym("schema", cwd=tmp_path).out.split() == [
         *("config", "quarantine", "x-bench", "results", "check", "check-cases", "doctor", "compare"),
-        *("quarantine-suggest", "error", "typescript"),
+        *("quarantine-suggest", "trend", "error", "typescript"),
     ]
     ran = skillgym("schema", "confg", cwd=tmp_path)
     assert (ran.code, ran.err) == (2, "error: unknown schema 'confg'; did you mean 'config'?\n")

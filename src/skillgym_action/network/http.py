@@ -6,7 +6,6 @@ Imported where a request is sent, inside of functions: ``requests`` is slow to i
 from __future__ import annotations
 
 import os
-import select
 import threading
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from requests import Session, exceptions
 from urllib3.exceptions import NewConnectionError
 
 from skillgym_action import __version__
+from skillgym_action.clock import wait_readable
 from skillgym_action.limits import CONNECT_SECONDS
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def within_time_limit(work: Callable[[], T], remaining: Callable[[], float], can
     """Return or raise what ``work`` does, if it ends in time. Raises TimeLimitError.
 
     ``work`` runs in a thread, because a DNS lookup cannot be interrupted; a thread that takes too long is abandoned.
-    The thread closes a pipe at its end, so that one ``select`` waits for it and for a cancellation.
+    The thread closes a pipe at its end, so that one ``poll`` waits for it and for a cancellation.
     """
     outcomes: list[Callable[[], T]] = []
     ended, end = os.pipe()
@@ -182,10 +182,10 @@ def within_time_limit(work: Callable[[], T], remaining: Callable[[], float], can
 
     threading.Thread(target=run, name="exchange", daemon=True).start()
     try:
-        if not select.select([ended, cancelled.fileno()], [], [], _select_timeout(remaining()))[0]:
+        if not wait_readable([ended, cancelled.fileno()], remaining()):
             raise TimeLimitError
         # After a cancellation a part of the time may be left; when the thread has ended, this returns at once.
-        select.select([ended], [], [], _select_timeout(remaining()))
+        wait_readable([ended], remaining())
     finally:
         os.close(ended)
     if not outcomes:
@@ -199,10 +199,6 @@ def _return(value: T) -> T:
 
 def _raise(error: BaseException) -> NoReturn:
     raise error
-
-
-def _select_timeout(seconds: float) -> float | None:
-    return None if seconds == inf else max(0.0, seconds)
 
 
 # --- what an exception of requests means ------------------------------------------------------------
