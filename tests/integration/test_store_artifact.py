@@ -104,9 +104,9 @@ def test_runs_after_the_merge_base_do_not_count(jobs):
 @pytest.mark.parametrize(
     "of_run",
     [
-        {"event": "pull_request", "branch": "main", "head_repository": "stranger/skills"},
+        {"event": "pull_request", "branch": "main", "head_repository": "fork/skills"},
         {"event": "pull_request", "branch": "main"},
-        {"event": "push", "branch": "main", "head_repository": "stranger/skills"},
+        {"event": "push", "branch": "main", "head_repository": "fork/skills"},
         {"event": "push", "branch": "topic"},
         {"event": "push", "workflow": "other.yml"},
         {"event": "push", "conclusion": "failure"},

@@ -201,6 +201,6 @@ class HostedRepository:
 
 @contextmanager
 def hosted(folder: Path, files: Mapping[str, str] = FILES) -> Iterator[HostedRepository]:
-    """The repository in a folder, with a GitHub that is held to GitHub's description."""
+    """The repository in a folder, with a GitHub that is validated against GitHub's description."""
     with GitHubServer(REPOSITORY) as github, GitServer(folder / "remote", writers={JOB_TOKEN}) as git:
         yield HostedRepository(folder, github, git.url, files)

@@ -48,7 +48,7 @@ class TrendQuery:
 
 @dataclass(slots=True)
 class _Collected:
-    """What the lines that were read so far have, the newest first. Runs are told apart by their group."""
+    """What the lines that were read so far have, the newest first. Runs are distinguished by their group."""
 
     query: TrendQuery
     runs: dict[str, TrendRun] = field(default_factory=dict)
