@@ -16,6 +16,7 @@ from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters import FOLDER_REPORTS, reporter_named
 from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
 from skillgym_action.storage.report_folders import write_skill_creator
+from skillgym_action.storage.results_file import unreadable
 from skillgym_action.storage.run_directory import REPORTS
 from skillgym_action.text.escaping import printed_json, printed_text, terminal_line
 
@@ -98,7 +99,7 @@ def _write_files(
 ) -> list[Problem]:
     """Write the reports that read artifacts, or all other report files.
 
-    Returns what is wrong with the user's report templates: packaged ones are used instead.
+    Returns what is wrong with the user's report templates, in whose place packaged ones are used, and with the results.
     """
     notes: list[Problem] = []
     own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
@@ -109,6 +110,7 @@ def _write_files(
                 continue
             try:
                 directory.write_whole(path, _render(kind, report, options))
+                notes += unreadable(path, report) if kind == "results" else ()
             except ConfigError as error:
                 notes += [problem for problem in error.problems if problem not in notes]
                 directory.write_whole(path, _render(kind, report, replace(options, templates=None)))
