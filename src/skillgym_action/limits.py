@@ -321,11 +321,14 @@ MAX_SESSION_SEARCH_SECONDS = 10.0  # for all searches of a session
 
 # --- storage: stored runs and journals --------------------------------------------------------------
 
-MAX_RESULTS_BYTES = 96 * 1024 * 1024  # of a results file that is read: some 40,000 executions
-MAX_RESULTS_CONTAINERS = 400_000  # lists and objects in it
-MAX_RESULTS_VALUES = 3_000_000
+MAX_RESULTS_BYTES = 1024**3  # of a results file that is read
+MAX_RESULTS_ROWS = 500_000  # results and warnings in it; a run with more is reported with a warning
+MAX_RESULTS_OBJECTS = 10_000_000  # in it
+MAX_RESULTS_ROW_CHARACTERS = 64 * 1024**2  # of one result, and of each other part of the file
+MAX_RESULTS_CONTAINERS = 400_000  # lists and objects of one such part
+MAX_RESULTS_VALUES = 3_000_000  # of one such part
 MAX_RESULTS_MEMBERS = 1_000  # of one object in it
-MAX_RESULTS_ERRORS = 1_000  # of one file; more are not looked at one by one
+MAX_RESULTS_ERRORS = 1_000  # of one such part; more are not looked at one by one
 MAX_SHOWN_RESULTS_PROBLEMS = 5  # of one results file; the rest is counted
 MAX_QUOTED_VALUE_CHARACTERS = 60  # of a wrong value that a message quotes
 MAX_STORED_KEY_PATH_CHARACTERS = 300  # of a key of a stored line, in messages

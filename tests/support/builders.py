@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
+from skillgym_action.storage.results_reader import read_results, restored
 
 FORMATS = {".json": "x-bench", ".py": "python", ".ts": "typescript", ".yaml": "agentv"}
 AGENTS = {"claude": "claude-code", "codex": "codex"}
@@ -235,3 +237,9 @@ def decided(results: list[Result]) -> Decision:
         reason = f"{counts[Status.ERRORED]} of {len(results)} executions could not be judged"
         return Decision(verdict="inconclusive", exit_code=3, reasons=(reason,))
     return Decision(verdict="passed", exit_code=0)
+
+
+def restored_text(text: str) -> RunReport:
+    """The report of the run that wrote this results file."""
+    file = Path("results.json")
+    return restored(read_results(BytesIO(text.encode()), file), file)

@@ -180,15 +180,26 @@ CONFIGURATIONS: Table = {
     },
 }
 
+ROW = '{"suites": [{"results": ['
+WRONG_KEYS = ",".join(f'"k{number}":0' for number in range(900))
 RESULTS: Table = {
     "results.json": {
-        "100 MB of spaces": (many(" ", 100 * MIB), "is larger than 100,663,296 bytes"),
-        "lists": (many("[],", 390_000, '{"suites": [', "0]}"), "schema: is missing"),
-        "more lists": (many("[],", 30 * MIB, '{"suites": [', "0]}"), "more than 400,000 lists and objects"),
-        "more numbers": (many("0,", 3_000_001, '{"suites": [', "0]}"), "more than 3,000,000 values"),
-        "keys": (numbered('"k#":0,', MOST - 9, "{", '"x":0}'), "problems: not the results of a run"),
-        "more keys": (numbered('"k#":0,', 2 * MOST, "{", '"x":0}'), "an object with more than 1,000 members"),
-        "a long text": (many("x", 90 * MIB, '{"schema": "', '"}'), "schema: must be 1"),
+        "100 MB of spaces": (many(" ", 100 * MIB), "not JSON: Expecting value"),
+        "lists": (many("[],", 390_000, '{"suites": [', "0]}"), r"suites\[0\]: must be an object"),
+        "lists of a row": (many("[],", 390_000, f"{ROW}[", "0]]}]}"), r"suites\[0\].results\[0\]: must be an object"),
+        "more lists": (many("[],", 30 * MIB, f"{ROW}[", "0]]}]}"), "more than 400,000 lists and objects"),
+        "more numbers": (many("0,", 3_000_001, f"{ROW}[", "0]]}]}"), "more than 3,000,000 values"),
+        "keys": (numbered('"k#":0,', MOST - 9, "{", '"x":0}'), "an object with more than 1,000 members"),
+        "more keys": (
+            numbered('"k#":0,', 2 * MOST, f"{ROW}{{", '"x":0}]}]}'),
+            "an object with more than 1,000 members",
+        ),
+        "wrong keys": (
+            text(ROW, '{"location":{', WRONG_KEYS, '},"usage":{', WRONG_KEYS, "}}]}]}"),
+            r"suites\[0\].results\[0\]: 1,8\d\d problems: not the results of a run",
+        ),
+        "a long text": (many("x", 60 * MIB, '{"schema": "', '"}'), "schema: must be 1"),
+        "a longer text": (many("x", 300 * MIB, f'{ROW}{{"prompt": "', '"}'), "has more than 67,108,864 characters"),
         "depth": (many("[", 100_000), "nested more than 100 levels deep"),
     },
 }

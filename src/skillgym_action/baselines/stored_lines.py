@@ -37,8 +37,8 @@ from skillgym_action.storage.field_types import (
     Usd,
 )
 from skillgym_action.storage.mapping import MappedModel
+from skillgym_action.storage.results_reader import plain_message
 from skillgym_action.storage.results_schema import InputsEntry
-from skillgym_action.storage.stored_runs import plain_message
 from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:

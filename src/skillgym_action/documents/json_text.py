@@ -57,7 +57,7 @@ def read_json(text: str) -> LocatedValue:
     offsets = _Offsets(text)
     refuse_extremes(value, offsets.offset)
     if twice:
-        _refuse_doubles(text)
+        refuse_doubled(text)
     return LocatedValue(value=value, offset=offsets.offset, values=values)
 
 
@@ -107,31 +107,12 @@ def refuse_large(content: bytes, most: Extent) -> None:
                 raise NotationError(f"more than {most.values:,} values", offset=token.start())
 
 
-class _Doubled(Exception):  # noqa: N818 - never leaves this module
-    pass
+def refuse_doubled(text: str, at: KeyPath = (), line: int = 1) -> None:
+    """Raise NotationError for the first member that has the name of another one in its object.
 
-
-def _counted_names(members: list[tuple[str, object]]) -> None:
-    if len({name for name, _ in members}) != len(members):
-        raise _Doubled
-
-
-def refuse_doubled(text: str) -> None:
-    """Raise NotationError for two members of one name in an object; ``text`` is JSON.
-
-    The values are not kept, since the text may be large.
+    ``text`` is JSON; ``at`` is its key path in the document, ``line`` the number of its first line.
     """
-    try:
-        json.loads(text, object_pairs_hook=_counted_names)
-    except _Doubled:
-        _refuse_doubles(text)
-    except RecursionError as error:
-        raise too_deep(None) from error
-
-
-def _refuse_doubles(text: str) -> None:
-    """Raises NotationError for the first member that has the name of another one; ``text`` is JSON."""
-    path: list[str | int] = []
+    path: list[str | int] = [*at]
     members: list[dict[str, int] | None] = []  # of the containers around; None is a list
     at_key = False
     for token in _TOKEN.finditer(text):
@@ -150,7 +131,7 @@ def _refuse_doubles(text: str) -> None:
             case string if at_key and (seen := members[-1]) is not None:
                 path[-1] = key = str(json.loads(string))
                 if key in seen:
-                    raise doubled(tuple(path), text, offset=token.start(), first=seen[key])
+                    raise doubled(tuple(path), text, offset=token.start(), first=seen[key], line=line)
                 seen[key] = token.start()
                 at_key = False
 

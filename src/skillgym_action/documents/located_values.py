@@ -89,9 +89,12 @@ class Lines:
 # --- what is refused in every notation ---------------------------------------------------------------
 
 
-def doubled(key_path: KeyPath, text: str, *, offset: int, first: int) -> NotationError:
-    """The error for a second member of the same name; ``offset`` is its offset, ``first`` that of the first one."""
-    line = text.count("\n", 0, first) + 1
+def doubled(key_path: KeyPath, text: str, *, offset: int, first: int, line: int = 1) -> NotationError:
+    """The error for a second member of the same name; ``offset`` is its offset, ``first`` that of the first one.
+
+    ``line``: the number of the text's first line.
+    """
+    line += text.count("\n", 0, first)
     message = f"{key_path_text(key_path)} is set twice, first in line {line}"
     return NotationError(message, offset=offset, remedy="keep one of them")
 

@@ -101,9 +101,10 @@ def _write_files(
 ) -> list[Problem]:
     """Write the reports that read artifacts, or all other report files.
 
-    Returns what is wrong with the user's report templates: packaged ones are used instead.
+    Returns what is wrong with the user's report templates, in whose place packaged ones are used, and with the results.
     """
     from skillgym_action.storage.report_folders import write_skill_creator
+    from skillgym_action.storage.results_file import unreadable
 
     notes: list[Problem] = []
     own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
@@ -114,6 +115,7 @@ def _write_files(
                 continue
             try:
                 directory.write_whole(path, _render(kind, report, options))
+                notes += unreadable(path, report) if kind == "results" else ()
             except ConfigError as error:
                 notes += [problem for problem in error.problems if problem not in notes]
                 directory.write_whole(path, _render(kind, report, replace(options, templates=None)))

@@ -17,7 +17,7 @@ from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.storage.earlier_attempt import OfExecution, limited, not_continued, refusal
 from skillgym_action.storage.journal import Journal, SessionCosts
 from skillgym_action.storage.journal_lines import JournalContents, read
-from skillgym_action.storage.results_file import restored_result
+from skillgym_action.storage.results_reader import restored_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

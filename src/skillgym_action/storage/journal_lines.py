@@ -17,8 +17,8 @@ from skillgym_action.storage.field_types import COMMIT, DIGEST, AttemptNumber, I
 from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.mapping import MappedModel
 from skillgym_action.storage.mapping import read as stored_noun
+from skillgym_action.storage.results_reader import plain_message
 from skillgym_action.storage.results_schema import ResultEntry, ToolEntry
-from skillgym_action.storage.stored_runs import plain_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

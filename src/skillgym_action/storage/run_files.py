@@ -19,6 +19,7 @@ from skillgym_action.limits import MAX_SEARCHED_ENTRIES, MAX_SEARCHED_LEVELS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from typing import BinaryIO
 
     Parts = tuple[str, ...]
 
@@ -35,6 +36,16 @@ class Content(NamedTuple):
 def read_file(folder: Path, parts: Sequence[str], largest: int) -> Content:
     """The content of the regular file ``parts`` below ``folder``, at most ``largest`` + 1 bytes of it.
 
+    Raises OSError, as ``open_file`` does.
+    """
+    with open_file(folder, parts, largest) as (opened, identity):
+        return Content(opened.read(largest + 1), identity)
+
+
+@contextmanager
+def open_file(folder: Path, parts: Sequence[str], largest: int) -> Iterator[tuple[BinaryIO, tuple[int, int]]]:
+    """The regular file ``parts`` below ``folder``, opened for reading, and its identity as in ``Content``.
+
     Raises OSError, also for links, for what is no regular file and for what is larger, whose ``strerror`` says so.
     """
     with _opened(folder, parts[:-1]) as within:
@@ -47,7 +58,7 @@ def read_file(folder: Path, parts: Sequence[str], largest: int) -> Content:
                 raise _refused(errno.EFBIG, f"is larger than {largest:,} bytes", folder, parts)
             os.set_blocking(file, True)
             with open(file, "rb", closefd=False) as opened:
-                return Content(opened.read(largest + 1), (found.st_dev, found.st_ino))
+                yield opened, (found.st_dev, found.st_ino)
         finally:
             os.close(file)
 

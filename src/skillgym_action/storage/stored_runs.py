@@ -2,52 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass, field
 from errno import ELOOP
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-from pydantic_core import from_json
-
-from skillgym_action.documents.json_text import Extent, refuse_doubled, refuse_large
-from skillgym_action.documents.located_values import NotationError
 from skillgym_action.documents.user_files import PLAIN_PATH
 from skillgym_action.filesystem.globs import is_pattern
-from skillgym_action.limits import (
-    MAX_MATCHED_RUNS,
-    MAX_QUOTED_VALUE_CHARACTERS,
-    MAX_RESULTS_BYTES,
-    MAX_RESULTS_CONTAINERS,
-    MAX_RESULTS_ERRORS,
-    MAX_RESULTS_MEMBERS,
-    MAX_RESULTS_VALUES,
-)
+from skillgym_action.limits import MAX_MATCHED_RUNS, MAX_RESULTS_BYTES
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
-from skillgym_action.model.run_report import StoppedForFutility
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.repository.checkout import Checkout
-from skillgym_action.storage.field_types import MEANINGS
 from skillgym_action.storage.mapping import read
-from skillgym_action.storage.results_file import refuse, restored
-from skillgym_action.storage.results_schema import LimitsEntry, Results, SuiteEntry
-from skillgym_action.storage.run_files import is_folder, matching, read_file
+from skillgym_action.storage.results_reader import WHAT_A_RUN_IS, read_results, restored
+from skillgym_action.storage.results_schema import LimitsEntry, StoppedEntry
+from skillgym_action.storage.run_files import is_folder, matching, open_file
 from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
-    from pydantic_core import ErrorDetails
-
-    from skillgym_action.model.run_report import LimitSettings, RunReport
+    from skillgym_action.model.run_report import LimitSettings, RunReport, StoppedForFutility
+    from skillgym_action.storage.results_reader import StoredResults, StoredSuite
 
 RESULTS = "results.json"
-_EXTENT = Extent(containers=MAX_RESULTS_CONTAINERS, values=MAX_RESULTS_VALUES, members=MAX_RESULTS_MEMBERS)
-_WHAT_A_RUN_IS = "name a run directory, which contains results.json, or a results file"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +53,9 @@ class StoredRun:
 def stored_run(directory: Path) -> StoredRun:
     """A run directory, as far as judging it again needs it. Raises UsageError."""
     _refuse_links_out(directory, Path.cwd())
-    results = _results(_Named(folder=directory, parts=(RESULTS,), shown=str(directory / RESULTS)))[0]
+    results, _ = _results(_Named(folder=directory, parts=(RESULTS,), shown=str(directory / RESULTS)))
+    if results is None:
+        raise ValueError("a file that is read for the first time has a content")
     sessions = str(directory.resolve())
     runners = tuple(
         Runner(
@@ -81,35 +63,33 @@ def stored_run(directory: Path) -> StoredRun:
             path_key=path_key(runner.id),
             agent=AgentConfig(type="replay", model=runner.model, sessions=sessions),
         )
-        for runner in results.runners
+        for runner in results.head.runners
     )
-    stopped, limits = results.run.stopped_for_futility, results.run.limits
-    all_rows = [(suite.path, result) for suite in results.suites for result in (*suite.results, *suite.quarantined)]
-    rows = [(path, result) for path, result in all_rows if result.carried is None]
-    if all_rows and not rows:
+    limits, stopped = results.head.run.limits, results.head.run.stopped_for_futility
+    every = [result for one in results.suites for result in (*one.results, *one.quarantined)]
+    found = [result for result in every if result.carried is None]
+    if every and not found:
         message = f"{directory}: all of its results are carried from earlier runs: there is no session to judge again"
         raise UsageError(message, remedy="name the run that they are from")
-    ran = frozenset((path, result.case_id, result.runner_id) for path, result in rows if result.runner_id)
+    ran = {(result.suite.path, result.case_id, result.runner.id): result for result in found if result.runner}
     return StoredRun(
-        with_sessions=ran if len(rows) < len(all_rows) else None,
-        cases=frozenset((path, result.case_id) for path, result in all_rows),
+        with_sessions=frozenset(ran) if len(found) < len(every) else None,
+        cases=frozenset((result.suite.path, result.case_id) for result in every),
         runners=runners,
         repetitions={
-            (path, result.case_id, result.runner_id): max(attempt.repetition for attempt in result.attempts)
-            for path, result in rows
-            if result.runner_id and result.attempts
+            key: max(attempt.repetition for attempt in result.attempts)
+            for key, result in ran.items()
+            if result.attempts
         },
-        stopped_early=results.run.stopped_early,
-        stopped_for_futility=StoppedForFutility(repetitions=stopped.repetitions, planned=stopped.planned)
-        if stopped
-        else None,
+        stopped_early=results.head.run.stopped_early,
+        stopped_for_futility=read(StoppedEntry, stopped) if stopped else None,
         limits=read(LimitsEntry, limits) if limits else None,
-        arms={suite.path: names for suite in results.suites if (names := _arms(suite))},
+        arms={one.suite.path: names for one in results.suites if (names := _arms(one))},
     )
 
 
-def _arms(suite: SuiteEntry) -> tuple[str, ...]:
-    rows = (*suite.results, *suite.other_arms, *suite.quarantined)
+def _arms(stored: StoredSuite) -> tuple[str, ...]:
+    rows = (*stored.results, *stored.other_arms, *stored.quarantined)
     return tuple(dict.fromkeys(row.arm for row in rows if row.arm is not None))
 
 
@@ -121,8 +101,8 @@ def stored_reports(runs: Iterable[str], cwd: Path, *, confined: bool = False) ->
     found: dict[tuple[int, int], tuple[Path, RunReport]] = {}
     for run in runs:
         for named in _files(run, cwd, confined=confined):
-            results, identity = _results(named)
-            if identity not in found:
+            results, identity = _results(named, found)
+            if results is not None:
                 found[identity] = (Path(named.shown), restored(results, Path(named.shown)))
     return tuple(found.values())
 
@@ -134,7 +114,8 @@ def baseline(path: Path, cwd: Path) -> RunReport | None:
     named = _Named(folder=folder, parts=parts, shown=_shown(folder.joinpath(*parts), cwd))
     if not folder.is_dir() or not _is_there(named):
         return None
-    return restored(_results(named)[0], Path(named.shown))
+    results, _ = _results(named)
+    return restored(results, Path(named.shown)) if results else None
 
 
 # --- which files ------------------------------------------------------------------------------------
@@ -165,7 +146,7 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
         folder, parts = target.parent, (target.name,)
     found = list(_matches(folder, parts, run, cwd))
     if not found:
-        raise UsageError(f"no such run: {run}", remedy=f"{_WHAT_A_RUN_IS}, or a pattern that matches some")
+        raise UsageError(f"no such run: {run}", remedy=f"{WHAT_A_RUN_IS}, or a pattern that matches some")
     if len(found) > MAX_MATCHED_RUNS:
         raise UsageError(f"{run}: matches more than {MAX_MATCHED_RUNS:,} runs", remedy="name fewer")
     yield from found
@@ -187,7 +168,7 @@ def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Itera
 
 
 def _unusable(shown: str, error: OSError) -> UsageError:
-    remedy = "put a copy there in place of the link" if error.errno == ELOOP else _WHAT_A_RUN_IS
+    remedy = "put a copy there in place of the link" if error.errno == ELOOP else WHAT_A_RUN_IS
     return UsageError(f"{shown}: {error.strerror}", remedy=remedy)
 
 
@@ -213,49 +194,13 @@ def _shown(path: Path, cwd: Path) -> str:
 # --- what is in them --------------------------------------------------------------------------------
 
 
-def _results(named: _Named) -> tuple[Results, tuple[int, int]]:
-    """The content of a results file, and which file it is. Raises UsageError with the first few problems."""
-    shown = Path(named.shown)
+def _results(named: _Named, known: Container[tuple[int, int]] = ()) -> tuple[StoredResults | None, tuple[int, int]]:
+    """The content of a results file, and which file it is; None in place of the content of a ``known`` one.
+
+    Raises UsageError with the first few problems.
+    """
     try:
-        content, identity = read_file(named.folder, named.parts, MAX_RESULTS_BYTES)
+        with open_file(named.folder, named.parts, MAX_RESULTS_BYTES) as (file, identity):
+            return None if identity in known else read_results(file, Path(named.shown)), identity
     except OSError as error:
         raise _unusable(named.shown, error) from error
-    try:
-        refuse_large(content, _EXTENT)
-        text = content.decode()
-        del content  # it may be large, and so may each of the two values that are made of it, one after the other
-        refuse_doubled(text)
-        # Not at once: of JSON, each problem would keep a copy of what it is about, which may be the whole file.
-        return Results.model_validate(from_json(text)), identity
-    except NotationError as error:
-        raise UsageError(f"{shown}: {error.message}", remedy=error.remedy or "no run writes that") from error
-    except ValidationError as error:
-        if (count := error.error_count()) > MAX_RESULTS_ERRORS:
-            raise UsageError(f"{shown}: {count:,} problems: not the results of a run", remedy=_WHAT_A_RUN_IS) from error
-        refuse(shown, ((detail["loc"], plain_message(detail)) for detail in error.errors(include_url=False)))
-        raise
-    except ValueError as error:
-        raise UsageError(f"{shown}: not JSON: {error}", remedy=_WHAT_A_RUN_IS) from error
-
-
-def plain_message(detail: ErrorDetails) -> str:
-    """Return pydantic's error in the words of this tool's messages."""
-    kind, value = detail["type"], detail["input"]
-    if kind == "missing":
-        return "is missing"
-    if kind == "model_type":
-        return "must be an object"
-    if kind == "extra_forbidden":
-        return "is not a key of a results file of this version"
-    if kind == "json_invalid":
-        return f"not JSON: {detail['ctx']['error']}"
-    message = detail["msg"]
-    if kind == "string_pattern_mismatch":
-        message = f"must be {MEANINGS[detail['ctx']['pattern']]}"
-    message = re.sub(r"^(?:\w+ )+should ", "must ", message).removeprefix("Value error, ")
-    value = value[: MAX_QUOTED_VALUE_CHARACTERS + 1] if isinstance(value, str) else value
-    quoted = json.dumps(value, ensure_ascii=False) if isinstance(value, str | int | float | None) else ""
-    if not quoted:
-        return message
-    shown = quoted if len(quoted) <= MAX_QUOTED_VALUE_CHARACTERS else f"{quoted[:MAX_QUOTED_VALUE_CHARACTERS]}…"
-    return f"{message}, not {shown}"

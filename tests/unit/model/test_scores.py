@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from builders import run_report
+from builders import restored_text, run_report
 from skillgym_action.model.errors import Location
 from skillgym_action.model.result import Outcome
 from skillgym_action.model.scores import case_score, format_score
@@ -18,8 +17,6 @@ from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.reporters import junit
 from skillgym_action.sessions.judge import judge
 from skillgym_action.storage import results_file
-from skillgym_action.storage.results_file import restored
-from skillgym_action.storage.results_schema import Results
 
 CASE, RULE = Location(path="EVAL.yaml", line=3), Location(path="EVAL.yaml", line=9)
 
@@ -220,7 +217,7 @@ def test_results_have_scores_with_four_digits_and_weights_other_than_one():
         (None, None),
     ]
     assert "score" not in fix
-    stored = restored(Results.model_validate_json(text, strict=True), Path("results.json"))
+    stored = restored_text(text)
     assert stored.results[0].score == 0.6667
     assert [one.weight for one in stored.results[0].judgement.outcomes] == [2.5, 1, 1]
     assert "".join(results_file.render(replace(stored, decision=report.decision))) == text

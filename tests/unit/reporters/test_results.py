@@ -3,20 +3,19 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from builders import run_report
+from builders import restored_text, run_report
 from hostile import any_text
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Outcome
 from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.storage.results_file import render, restored
+from skillgym_action.storage.results_file import render
 from skillgym_action.storage.results_schema import Results, results_schema
 
 EVERY_STATUS = """
@@ -239,7 +238,7 @@ def test_the_comparison_is_in_the_file_and_not_read_again():
         "noLongerJudged": 0, "redefined": 0, "added": 0, "removed": 0,
         "differences": ["skillgym-action: 0.0.9 then, 1.0.0 now"],
     }  # fmt: skip
-    assert restored(Results.model_validate(file), Path("results.json")).comparison is None
+    assert restored_text(json.dumps(file)).comparison is None
 
 
 # --- the judge --------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ SPOILT: dict[str, tuple[Callable[[Path], None], str]] = {
     "a FIFO": (fifo, "artifact/run/results.json: is not a file"),
     "a folder": (folder, "artifact/run/results.json: is not a file"),
     "a socket": (listening, "artifact/run/results.json: is not a file"),
-    "a huge file": (huge, "artifact/run/results.json: is larger than 100,663,296 bytes"),
+    "a huge file": (huge, "artifact/run/results.json: is larger than 1,073,741,824 bytes"),
     "deeply nested": (deep, "artifact/run/results.json: "),
     "a key that is set twice": (key_twice, "run.decision.passed is set twice"),
     "artifacts above the run directory": (
