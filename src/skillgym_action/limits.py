@@ -330,6 +330,7 @@ MAX_SHOWN_RESULTS_PROBLEMS = 5  # of one results file; the rest is counted
 MAX_QUOTED_VALUE_CHARACTERS = 60  # of a wrong value that a message quotes
 MAX_STORED_KEY_PATH_CHARACTERS = 300  # of a key of a stored line, in messages
 MAX_MATCHED_RUNS = 2_000  # by one pattern
+MAX_MISSING_SHARDS = 256  # that a merged run names
 MAX_SEARCHED_ENTRIES = 200_000  # of folders that one search for runs looks at
 MAX_SEARCHED_LEVELS = 100  # of folders below the one that a search starts in
 MAX_SESSION_REPORT_BYTES = 1024**3
