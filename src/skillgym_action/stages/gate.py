@@ -140,10 +140,7 @@ def _no_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
 def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
     """Why the run is inconclusive. ``silent``: do not give a missing result as a reason, since there is another one."""
     if not options.decides:
-        if report.missing_shards:
-            yield from report.incomplete
-        if not totals.judged and (totals.executions or report.quarantined):
-            yield "nothing was judged" if totals.executions else ALL_IN_QUARANTINE
+        yield from _inconclusive_without_gate(report, totals)
         return
     yield from report.incomplete
     yield from _unknown_cost(report)
@@ -164,6 +161,14 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
         yield f"{skipped} skipped"
     elif "budget" in options.fail_on:
         yield from _over_budget(report)
+
+
+def _inconclusive_without_gate(report: RunReport, totals: Totals) -> Iterator[str]:
+    """Why a run is inconclusive that nothing may fail."""
+    if report.missing_shards:
+        yield from report.incomplete
+    if not totals.judged and (totals.executions or report.quarantined):
+        yield "nothing was judged" if totals.executions else ALL_IN_QUARANTINE
 
 
 def _no_execution(report: RunReport, *, silent: bool) -> Iterator[str]:
