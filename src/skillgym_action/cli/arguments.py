@@ -45,6 +45,14 @@ class EnvironmentOption(click.Option):
         return _environment(ctx).get(str(self.envvar)) or None
 
 
+class ShardCount(click.IntRange):
+    """A number of shards; ``auto`` is 0."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises click.BadParameter."""
+        return 0 if value == "auto" else super().convert(value, param, ctx)
+
+
 class SettingsCommand(click.Command):
     """A command with the options that ``Settings`` declares for it, between its arguments and its own options.
 
@@ -143,7 +151,7 @@ def run(*, as_json: bool, **fields: Any) -> int:
 @PATHS
 @JSON
 @click.option(
-    "--matrix", type=click.IntRange(1, 256), metavar="N", help="Print a workflow matrix of N shards, as JSON."
+    "--matrix", type=ShardCount(1, 256), metavar="auto|N", help="Print a workflow matrix of N shards, as JSON."
 )
 @click.option("--cost", is_flag=True, help="Show expected cost and time, from the runs in the store.")
 def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> int:

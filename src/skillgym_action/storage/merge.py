@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action import __version__
-from skillgym_action.limits import MAX_MISSING_SHARDS
+from skillgym_action.limits import MAX_SHARDS
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.run_report import RunReport, StoppedForFutility
@@ -231,7 +231,7 @@ def _missing_shards(reports: list[RunReport]) -> tuple[tuple[str, ...], tuple[st
     for (_, runners, parts), found in plans.items():
         missing = [f"{part}/{parts}" for part in range(1, parts + 1) if part not in found]
         if missing:
-            shards |= dict.fromkeys(missing[:MAX_MISSING_SHARDS])
+            shards |= dict.fromkeys(missing[:MAX_SHARDS])
             whose = f" of {listed(sorted(runners))}" if len(plans) > 1 else ""
             sentences.append(
                 f"{'shard {} is' if len(missing) == 1 else 'shards {} are'} missing".format(listed(missing) + whose)
