@@ -194,14 +194,17 @@ def rejudge(run_directory: Path, *, as_json: bool, **fields: Any) -> int:
 @cli.command(cls=SettingsCommand)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--suites", "paths", metavar="PATH", multiple=True, help="Suites the runs must have; !PATH excludes.")
+@click.option("--missing", is_flag=True, help="Only print a workflow matrix of shards that are absent or unfinished.")
 @JSON
-def report(runs: tuple[str, ...], *, as_json: bool, **fields: Any) -> int:
+def report(runs: tuple[str, ...], *, missing: bool, as_json: bool, **fields: Any) -> int:
     """Merge stored runs, report them and decide again; start no agent.
 
     RUN is a run directory, a results file, or a pattern that matches some.
     """
-    from skillgym_action.cli.report import report_runs
+    from skillgym_action.cli.report import print_missing, report_runs
 
+    if missing:
+        return print_missing(runs, _settings(fields), _context())
     return report_runs(runs, _settings_to_print(fields, as_json=as_json), _context())
 
 
@@ -327,7 +330,7 @@ def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, *
 @cli.command()
 @click.argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> int:
-    """Print the JSON Schema of config, x-bench or results, or the types for suites in TypeScript."""
+    """Print the JSON Schema of config, x-bench, plan or results, or the types for suites in TypeScript."""
     from skillgym_action.cli.schema import print_schema
 
     return print_schema(name)

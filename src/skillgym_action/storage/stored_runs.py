@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from errno import ELOOP
 from itertools import takewhile
 from pathlib import Path
@@ -32,6 +32,7 @@ from skillgym_action.model.run_report import StoppedForFutility
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.storage.field_types import MEANINGS
+from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.mapping import read
 from skillgym_action.storage.results_file import refuse, restored
 from skillgym_action.storage.results_schema import LimitsEntry, Results, SuiteEntry
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
 RESULTS = "results.json"
 _EXTENT = Extent(containers=MAX_RESULTS_CONTAINERS, values=MAX_RESULTS_VALUES, members=MAX_RESULTS_MEMBERS)
 _WHAT_A_RUN_IS = "name a run directory, which contains results.json, or a results file"
+
+
+class NoSuchRunError(UsageError):
+    """A name of a run, or a pattern, that nothing in the file system has."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,14 +118,21 @@ def _arms(suite: SuiteEntry) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.arm for row in rows if row.arm is not None))
 
 
-def stored_reports(runs: Iterable[str], cwd: Path, *, confined: bool = False) -> tuple[tuple[Path, RunReport], ...]:
+def stored_reports(
+    runs: Iterable[str], cwd: Path, *, confined: bool = False, unfinished: list[Path] | None = None
+) -> tuple[tuple[Path, RunReport], ...]:
     """Every run that is named, once, with the name of its file. Raises UsageError.
 
     ``confined``: a name below ``cwd`` may have no link in any component; else only what is below the named folder.
+    ``unfinished`` gets the run directories of runs that were killed: they have a journal and no results, which is an
+    error without it.
     """
     found: dict[tuple[int, int], tuple[Path, RunReport]] = {}
     for run in runs:
         for named in _files(run, cwd, confined=confined):
+            if unfinished is not None and _is_unfinished(named):
+                unfinished.append(Path(named.shown).parent)
+                continue
             results, identity = _results(named)
             if identity not in found:
                 found[identity] = (Path(named.shown), restored(results, Path(named.shown)))
@@ -165,7 +177,7 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
         folder, parts = target.parent, (target.name,)
     found = list(_matches(folder, parts, run, cwd))
     if not found:
-        raise UsageError(f"no such run: {run}", remedy=f"{_WHAT_A_RUN_IS}, or a pattern that matches some")
+        raise NoSuchRunError(f"no such run: {run}", remedy=f"{_WHAT_A_RUN_IS}, or a pattern that matches some")
     if len(found) > MAX_MATCHED_RUNS:
         raise UsageError(f"{run}: matches more than {MAX_MATCHED_RUNS:,} runs", remedy="name fewer")
     yield from found
@@ -196,6 +208,12 @@ def _refuse_links_out(path: Path, cwd: Path) -> None:
     checkout = Checkout(cwd)
     if checkout.contains(cwd / path) and (refused := checkout.refusal(cwd / path, follow=True)):
         raise UsageError(f"{_shown(path, cwd)}: {refused}", remedy=PLAIN_PATH)
+
+
+def _is_unfinished(named: _Named) -> bool:
+    """Whether a run was killed before it wrote results: its run directory has nothing but a journal."""
+    journal = replace(named, parts=(*named.parts[:-1], JOURNAL))
+    return named.parts[-1] == RESULTS and not _is_there(named) and _is_there(journal)
 
 
 def _is_there(named: _Named) -> bool:
