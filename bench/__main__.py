@@ -160,6 +160,22 @@ def agentv(folder: Path) -> list[bool]:
     ]
 
 
+def shards() -> list[bool]:
+    """The lines of the table about a run in shards: planning, balance, merging."""
+    plan, balance, met = measured("shards", "plan"), measured("shards", "balance"), []
+    title = "10,000 cases in 256 shards: list --matrix --plan"
+    met.append(row(title, f"{plan['seconds']:.2f} s", "under 2 s", met=plan["seconds"] < 2))
+    met.append(row("peak memory of that", f"{plan['megabytes']:.0f} MB", "under 100 MB", met=plan["megabytes"] < 100))
+    longest = balance["recorded time"]
+    figure = f"{longest:.2f} (every N-th: {balance['every N-th']:.2f})"
+    met.append(row("2,000 cases in 64 shards, longest over ideal", figure, "at most 1.15", met=longest <= 1.15))
+    for number, found in measured("shards", "merge").items():
+        figure = f"{found['seconds']:.1f} s, {found['megabytes']:.0f} MB"
+        good = found["seconds"] < 6 and found["megabytes"] < 180
+        met.append(row(f"10,000 results of {number} shards merged", figure, "6 s, 180 MB", met=good))
+    return met
+
+
 def template(folder: Path) -> None:
     """A folder with 100,000 small files."""
     for part in range(FILES // 250):
@@ -243,6 +259,7 @@ def main() -> int:
             row("--version", f"{small['version'] * 1000:.0f} ms", "under 150 ms", met=small["version"] < 0.15),
             row("one trivial case", f"{small['one'] * 1000:.0f} ms", "under 250 ms", met=small["one"] < 0.25),
             *sinks(),
+            *shards(),
             *typescript(),
             *agentv(folder),
             *many_files(folder),

@@ -47,6 +47,7 @@ from skillgym_action.stages.reuse import (
     with_whole_digests,
     without_carried,
 )
+from skillgym_action.stages.shards import in_shard
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.baselines.pooling import Wanted
     from skillgym_action.baselines.reading import BaseHistory
-    from skillgym_action.model.execution import Runner
+    from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.forecast import Forecast
     from skillgym_action.model.run_report import RunReport, SuitesFrom
     from skillgym_action.model.suite import BenchmarkSuite, Discovery
@@ -120,6 +121,8 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
         made = replace(made, warnings=(*near_miss_warnings(found), *assigned.warnings, *made.warnings))
         today, every_suite = services.clock.now().date(), not options.discover.paths
         made = quarantined(made, options.plan.quarantine, today=today, every_suite=every_suite)
+        if stored := options.plan.of_shards.stored:
+            made = in_shard(made, stored, options.plan.shard, execution_digests(services))
         return select_changed(services, made, options.changed)
     except UsageError:
         if not services.cancelled:
@@ -438,13 +441,13 @@ def _journal(
     services: Services, plan: Plan, options: Options, began: datetime, command: str
 ) -> tuple[Journal, str | None]:
     """A new journal, with the line that its file is to begin with; or with ``--resume`` that of the interrupted run."""
-    from skillgym_action.storage.journal import Journal, JournalHead, digest
+    from skillgym_action.storage.journal import Journal, JournalHead
 
     settings = _journal_settings(options)
     job = options.attempt.job
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings, job=job)
-    root, inputs = services.suite_source.root, services.workspaces.input_digests()
-    digests = {each.index: digest(each, root, inputs.of(each)) for each in plan.executions}
+    digest_of = execution_digests(services)
+    digests = {each.index: digest_of(each) for each in plan.executions}
     journal = Journal(began=began, digests=digests, attempt=job.attempt if job else None)
     if options.execute.resume:
         if services.cancelled:
@@ -453,6 +456,14 @@ def _journal(
 
         return resume(services, plan, journal, now, auto=options.attempt.auto), None
     return journal, now.line()
+
+
+def execution_digests(services: Services) -> Callable[[Execution], str]:
+    """What returns the digest of what the sessions of an execution depend on."""
+    from skillgym_action.storage.journal import digest
+
+    root, inputs = services.suite_source.root, services.workspaces.input_digests()
+    return lambda execution: digest(execution, root, inputs.of(execution))
 
 
 def _journal_settings(options: Options) -> dict[str, float | str | None]:

@@ -45,6 +45,14 @@ class EnvironmentOption(click.Option):
         return _environment(ctx).get(str(self.envvar)) or None
 
 
+class ShardCount(click.IntRange):
+    """A number of shards; ``auto`` is 0."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises click.BadParameter."""
+        return 0 if value == "auto" else super().convert(value, param, ctx)
+
+
 class SettingsCommand(click.Command):
     """A command with the options that ``Settings`` declares for it, between its arguments and its own options.
 
@@ -143,7 +151,7 @@ def run(*, as_json: bool, **fields: Any) -> int:
 @PATHS
 @JSON
 @click.option(
-    "--matrix", type=click.IntRange(1, 256), metavar="N", help="Print a workflow matrix of N shards, as JSON."
+    "--matrix", type=ShardCount(1, 256), metavar="auto|N", help="Print a workflow matrix of N shards, as JSON."
 )
 @click.option("--cost", is_flag=True, help="Show expected cost and time, from the runs in the store.")
 def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> int:
@@ -186,14 +194,17 @@ def rejudge(run_directory: Path, *, as_json: bool, **fields: Any) -> int:
 @cli.command(cls=SettingsCommand)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option("--suites", "paths", metavar="PATH", multiple=True, help="Suites the runs must have; !PATH excludes.")
+@click.option("--missing", is_flag=True, help="Only print a workflow matrix of shards that are absent or unfinished.")
 @JSON
-def report(runs: tuple[str, ...], *, as_json: bool, **fields: Any) -> int:
+def report(runs: tuple[str, ...], *, missing: bool, as_json: bool, **fields: Any) -> int:
     """Merge stored runs, report them and decide again; start no agent.
 
     RUN is a run directory, a results file, or a pattern that matches some.
     """
-    from skillgym_action.cli.report import report_runs
+    from skillgym_action.cli.report import print_missing, report_runs
 
+    if missing:
+        return print_missing(runs, _settings(fields), _context())
     return report_runs(runs, _settings_to_print(fields, as_json=as_json), _context())
 
 
@@ -319,7 +330,7 @@ def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, *
 @cli.command()
 @click.argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> int:
-    """Print the JSON Schema of config, x-bench or results, or the types for suites in TypeScript."""
+    """Print the JSON Schema of config, x-bench, plan or results, or the types for suites in TypeScript."""
     from skillgym_action.cli.schema import print_schema
 
     return print_schema(name)

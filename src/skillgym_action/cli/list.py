@@ -32,13 +32,17 @@ def list_executions(
 ) -> int:
     """Print the plan, or the workflow matrix of so many shards; the exit code. Raises UsageError, ConfigError.
 
+    ``matrix``: how many; 0: as many as time needs.
     ``cost``: with what it will cost, by the runs in the store.
     """
-    if matrix and cost:
+    if matrix is not None and cost:
         raise UsageError("--matrix with --cost: the matrix has no costs", remedy="leave one of them out")
-    if matrix:
-        print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
-        return 0
+    if matrix is not None:
+        from skillgym_action.cli.shard_matrix import print_matrix
+
+        return print_matrix(settings, context, matrix)
+    if settings.durations or settings.target:
+        raise UsageError("--durations and --target without --matrix: nothing is divided", remedy="add --matrix auto")
     from skillgym_action.cli.check import judge_warnings, print_problems
     from skillgym_action.cli.terminal import terminal_for
     from skillgym_action.reporters.forecast_wording import UNUSABLE_STORE, forecast_lines

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.run import exit_code_of, relative_path, show_report
+from skillgym_action.cli.shard_matrix import print_json
 from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.shard_plan import matrix_of
 from skillgym_action.settings import resolve
+from skillgym_action.settings.shard_options import stored_plan
+from skillgym_action.storage.missing_shards import unfinished_shards, with_missing_shards
 from skillgym_action.storage.session_artifacts import artifact_root
-from skillgym_action.storage.stored_runs import stored_reports
+from skillgym_action.storage.stored_runs import RESULTS, NoSuchRunError, stored_reports
+from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from skillgym_action.model.run_report import RunReport
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
+    from skillgym_action.storage.merge import StoredReports
 
 
 def report_runs(runs: Iterable[str], settings: Settings, context: LaunchContext) -> int:
@@ -26,7 +34,7 @@ def report_runs(runs: Iterable[str], settings: Settings, context: LaunchContext)
     """
     if settings.paths and not settings.compare_suites:
         raise UsageError("--suites without --compare-suites", remedy="add --compare-suites, which looks for them")
-    stored = stored_reports(runs, context.cwd, confined=context.job is not None)
+    stored = _stored(runs, settings, context)
     config = wiring.configuration(settings, context)
     options = resolve.options(settings, config, context, runners=0)
     directory = resolve.run_directory(settings, config, context)
@@ -43,3 +51,43 @@ def report_runs(runs: Iterable[str], settings: Settings, context: LaunchContext)
             roots=[artifact_root(file, context.cwd, confined=context.job is not None) for file, _ in stored],
         )
     return exit_code_of(report)
+
+
+def _stored(runs: Iterable[str], settings: Settings, context: LaunchContext) -> StoredReports:
+    """The runs that are named; those of a plan also say what it has and they lack. Raises UsageError.
+
+    A shard that was killed before it wrote results is one that is missing; another run in its place is an error.
+    """
+    plan, killed = stored_plan(settings, context), list[Path]()
+    stored = stored_reports(runs, context.cwd, confined=context.job is not None, unfinished=killed)
+    if killed and not (stored and all(report.shard for _, report in stored)):
+        raise UsageError(
+            f"{killed[0]}: the run did not finish: it has no {RESULTS}", remedy="continue it with --resume"
+        )
+    return with_missing_shards(stored, plan) if plan else stored
+
+
+def print_missing(runs: Iterable[str], settings: Settings, context: LaunchContext) -> int:
+    """Print a matrix of the shards that have to run again, and on stderr the reasons; 0. Raises UsageError."""
+    found = missing_shards(runs, settings, context)
+    print_json(matrix_of(found))
+    terminal = terminal_for(settings, context)
+    for shard, reason in found.items():
+        terminal.progress(context.redactor.text(terminal_line(f"shard {shard}: {reason}")))
+    return 0
+
+
+def missing_shards(runs: Iterable[str], settings: Settings, context: LaunchContext) -> dict[str, str]:
+    """The shards that have to run again, with reasons: those of no run that is there, and those that did not finish.
+
+    With a plan, runs need not exist at all. Raises UsageError.
+    """
+    plan = stored_plan(settings, context)
+    stored: list[tuple[Path, RunReport]] = []
+    for run in runs:
+        try:
+            stored += stored_reports([run], context.cwd, confined=context.job is not None, unfinished=[])
+        except NoSuchRunError:
+            if plan is None:
+                raise
+    return unfinished_shards(stored, plan)

@@ -192,6 +192,8 @@ def run_in_terminal(
     from skillgym_action.cli.terminal import terminal_for
 
     terminal = terminal_for(settings, context)
+    if note := budget_note(options):
+        terminal.progress(note)
     with wiring.open_services(context, directory, terminal, options) as services, terminal:
         report = pipeline.run(
             services,
@@ -203,6 +205,15 @@ def run_in_terminal(
             ),
         )
     return exit_code_of(report)
+
+
+def budget_note(options: Options) -> str:
+    """What a shard may spend of ``max-cost``; empty for a whole run, and without a limit."""
+    whole, (number, total) = options.plan.of_shards.max_cost, options.plan.shard
+    if whole is None or options.execute.max_cost is None:
+        return ""
+    part = "by expected cost" if options.plan.of_shards.stored else "an equal part"
+    return f"max-cost: {money(options.execute.max_cost)} for shard {number}/{total}, {part} of {money(whole)}"
 
 
 def exit_code_of(report: RunReport) -> int:

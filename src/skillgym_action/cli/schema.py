@@ -48,6 +48,12 @@ def _results_schema() -> dict[str, object]:
     return results_schema()
 
 
+def _plan_schema() -> dict[str, object]:
+    from skillgym_action.storage.plan_file import plan_schema
+
+    return plan_schema()
+
+
 def _document_schema(name: str) -> dict[str, object]:
     from skillgym_action.cli.json_documents import DOCUMENTS
 
@@ -65,6 +71,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, object] | str]] = {
     "quarantine": _quarantine_schema,
     "x-bench": _suite_schema,
     "results": _results_schema,
+    "plan": _plan_schema,
     **{
         name: partial(_document_schema, name)
         for name in ("check", "check-cases", "doctor", "compare", "quarantine-suggest", "trend", "error")

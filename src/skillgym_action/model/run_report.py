@@ -75,7 +75,8 @@ class RunReport:
     """A whole run; ``results`` are in the order of the plan; where suites have arms, those of the deciding arm.
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
-    why results are missing, a sentence per reason. ``merge_parents``: what ``commit`` merges, if it is a merge, such as
+    why results are missing, a sentence per reason. ``missing_shards``: such as ``3/4``, of merged runs; they are among
+    the reasons. ``merge_parents``: what ``commit`` merges, if it is a merge, such as
     GitHub's test merge of a pull request. ``stopped_early``: executions ended as soon as their status was
     certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
     judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
@@ -102,6 +103,7 @@ class RunReport:
     merge_parents: tuple[str, ...] = ()
     shard: str | None = None
     incomplete: tuple[str, ...] = ()
+    missing_shards: tuple[str, ...] = ()
     stopped_early: bool = False
     stopped_for_futility: StoppedForFutility | None = None
     suites_from: SuitesFrom | None = None

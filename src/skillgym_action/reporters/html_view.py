@@ -56,6 +56,7 @@ from skillgym_action.reporters.wording import (
     duration,
     finding_problems,
     headline,
+    is_cut_off,
     judge_name,
     listed,
     money,
@@ -148,7 +149,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
     return HtmlView(
         title=inline(f"{headline(report)[:1].upper()}{headline(report)[1:]}: {report.id}"),
         verdict=inline(headline(report)),
-        tone=markup({"passed": "good", "failed": "bad"}.get(word, "odd")),
+        tone=markup("good" if word == "passed" and not is_cut_off(report) else "bad" if word == "failed" else "odd"),
         tally=inline(", ".join(filter(None, [tally(totals), quarantine_fact(report), carried_fact(report)]))),
         run=markup(html_text(report.links.run)) if report.links and report.links.run else NOTHING,
         policy=markup(parts.policy),

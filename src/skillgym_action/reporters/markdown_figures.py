@@ -31,6 +31,7 @@ from skillgym_action.reporters.wording import (
     counted,
     duration,
     headline,
+    is_cut_off,
     judge_name,
     money,
     tallied,
@@ -123,8 +124,8 @@ class ReportTotals:
         counts = f"{totals.green:,} of {totals.executions:,} green" if totals.executions else "nothing ran"
         if (word := verdict(report)) == "not-gated":
             counts = tally(totals)
-        title = f"{_TITLE_SIGNS[word]} {headline(report).capitalize()}"
-        return markup(f"{title}: {counts}{', cancelled' if report.cancelled else ''}")
+        sign = _TITLE_SIGNS["inconclusive" if is_cut_off(report) and word != "failed" else word]
+        return markup(f"{sign} {headline(report).capitalize()}: {counts}")
 
     def tally(self) -> Markup:
         """How many of each status."""

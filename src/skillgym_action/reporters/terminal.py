@@ -275,7 +275,7 @@ def _verdict_line(report: RunReport, *, color: bool) -> str:
     parts += filter(None, [saved(report)])
     reasons = "; ".join(map(terminal_line, telling_reasons(report, totals)))
     shade = f"1;{_VERDICTS[verdict(report)]}"
-    title = _styled(f"{'cancelled, ' if report.cancelled else ''}{headline(report)}", shade, color=color)
+    title = _styled(headline(report), shade, color=color)
     return f"{title}: {', '.join(parts)}{f' ({reasons})' if reasons else ''}\n"
 
 

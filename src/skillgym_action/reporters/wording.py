@@ -316,6 +316,17 @@ def verdict(report: RunReport) -> Verdict:
 
 
 def headline(report: RunReport) -> str:
-    """``passed``, ``not gated``, ``failed, nothing compared``: the verdict in words."""
+    """``passed``, ``incomplete, not gated``, ``failed, nothing compared``: the verdict in words."""
     uncompared = report.decision is not None and report.decision.uncompared
-    return f"{VERDICTS[verdict(report)]}{', nothing compared' if uncompared else ''}"
+    before = "cancelled, " if report.cancelled else "incomplete, " if is_cut_off(report) else ""
+    return f"{before}{VERDICTS[verdict(report)]}{', nothing compared' if uncompared else ''}"
+
+
+def is_cut_off(report: RunReport) -> bool:
+    """Whether results are missing that the run was to have, whatever is allowed to fail it."""
+    return report.cancelled or bool(report.incomplete) or any(map(is_over_budget, report.all_results))
+
+
+def is_over_budget(result: Result) -> bool:
+    """Whether an execution was not started since the run's budget was spent, or may have been."""
+    return result.status is Status.SKIPPED and result.judgement.origin == "budget"

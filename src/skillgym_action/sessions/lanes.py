@@ -18,17 +18,27 @@ def interleaved_lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool) ->
     A lane has a case in all of its arms, whose repetitions are interleaved; where all lanes can run at the same time,
     each arm has its own.
     """
-    lanes = _lanes(plan, options, one_user=one_user, arms_apart=True)
+    by_runner = options.schedule == "isolated-by-runner"
+    lanes = _lanes(plan, by_runner=by_runner, one_user=one_user, arms_apart=True)
     if len(lanes) > options.jobs and any(execution.arm for execution in plan.executions):
-        return _lanes(plan, options, one_user=one_user, arms_apart=False)
+        return _lanes(plan, by_runner=by_runner, one_user=one_user, arms_apart=False)
     return lanes
 
 
-def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool, arms_apart: bool) -> list[tuple[Execution, ...]]:
+def indivisible_lanes(plan: Plan) -> list[tuple[Execution, ...]]:
+    """The lanes that have to run in the same job, whatever the schedule: a case is in one of them in all of its arms.
+
+    Sessions outside of workspaces may be in several jobs, each of which has a checkout of its own.
+    """
+    return _lanes(plan, by_runner=False, one_user=False, arms_apart=False)
+
+
+def _lanes(plan: Plan, *, by_runner: bool, one_user: bool, arms_apart: bool) -> list[tuple[Execution, ...]]:
     """Lanes: groups of executions that run one after the other, in the order of the plan.
 
-    One lane has an execution and those it depends on; all executions that work in the same directory; and, with the
-    schedule ``isolated-by-runner``, all executions of a runner. Groups that share an execution are one lane.
+    One lane has an execution and those it depends on; all executions that work in the same directory; and with
+    ``by_runner``, for the schedule ``isolated-by-runner``, all executions of a runner. Groups that share an execution
+    are one lane.
     ``arms_apart``: the arms of a case may be in several lanes.
     """
     group_of_case = {suite.path: dependency_groups(suite.cases) for suite in plan.suites}
@@ -45,7 +55,7 @@ def _lanes(plan: Plan, options: ExecuteOptions, *, one_user: bool, arms_apart: b
     for group, executions in groups.items():
         names = (shared_workspace_name(execution, one_user=one_user) for execution in executions)
         keys: list[tuple[str, ...]] = [("workspace", name) for name in sorted({n for n in names if n is not None})]
-        if options.schedule == "isolated-by-runner":
+        if by_runner:
             keys.append(("runner", executions[0].runner.id))
         lane, *others = list({id(lanes[key]): lanes[key] for key in keys if key in lanes}.values()) or [[]]
         for other in others:

@@ -32,6 +32,7 @@ class Input:
 
 # The commands that share options.
 RUN = ("run",)
+PLANNED = (*RUN, "list")
 SELECT = ("run", "list", "check")
 REPORT = ("report",)
 SUGGEST = "quarantine suggest"

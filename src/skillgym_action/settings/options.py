@@ -24,7 +24,6 @@ from skillgym_action.documents.option_values import (
     Points,
     Rate,
     Require,
-    Shard,
     Words,
     all_known,
     known,
@@ -51,6 +50,7 @@ from skillgym_action.settings.option_types import (
     Stop,
     StoreName,
 )
+from skillgym_action.settings.shard_options import ShardOptions, ShardSettings
 from skillgym_action.settings.trend_options import TrendSettings
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 
 
-class Settings(ForeignSettings, TrendSettings):
+class Settings(ForeignSettings, TrendSettings, ShardSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -140,7 +140,6 @@ class Settings(ForeignSettings, TrendSettings):
         bool, Option(SELECT, None, "Select only cases whose inputs differ from the base."), Input("changed-only")
     ] = False
     base: Annotated[str | None, Option(SELECT, "REF", "Commit or branch that --changed-only compares with.")] = None
-    shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only part I of N."), Input("shard")] = None
     agentv_compat: Annotated[
         bool,
         Option(
@@ -157,13 +156,13 @@ class Settings(ForeignSettings, TrendSettings):
     # --- how sessions run
     jobs: Annotated[
         PositiveInt | None,
-        Option(RUN, "N", "Number of sessions to run in parallel; more than 1 implies --schedule parallel.", short="j"),
+        Option((*RUN, "list"), "N", "Number of parallel sessions; more than 1 implies --schedule parallel.", short="j"),
         Input("jobs"),
     ] = None
     schedule: Annotated[
         Schedule | None,
         known(get_args(Schedule)),
-        Option(RUN, "S", "Order of executions: serial, parallel or isolated-by-runner."),
+        Option((*RUN, "list"), "S", "Order of executions: serial, parallel or isolated-by-runner."),
         Input("schedule"),
     ] = None
     repeat: Annotated[
@@ -365,8 +364,12 @@ class Settings(ForeignSettings, TrendSettings):
 
 
 def options_of(command: str) -> dict[str, Option]:
-    """The options of a command, by the names of their fields, in the order of ``--help``: other tools' come last."""
-    fields = sorted(Settings.model_fields.items(), key=lambda item: item[0] in ForeignSettings.model_fields)
+    """The options of a command, by the names of their fields, in the order of ``--help``.
+
+    Those of shards and those of other tools come last.
+    """
+    groups = (ShardSettings.model_fields, ForeignSettings.model_fields)
+    fields = sorted(Settings.model_fields.items(), key=lambda item: [item[0] in group for group in reversed(groups)])
     return {
         name: declared
         for name, field in fields
@@ -410,8 +413,8 @@ class PlanOptions:
     execution, by suite path, case id and runner id, where they are not those of the run.
     ``match``: what ids of cases have to contain. ``last_failed``: run only these executions, by the same three.
     ``limits``: of each session; suites can only lower them. ``adapt``: changes the suites before they are planned.
-    ``repeated``: the user said how many repetitions there are, whatever cases say.
-    ``quarantine``: which executions decide nothing.
+    ``repeated``: the user said how many repetitions there are, whatever cases say. ``quarantine``: which executions
+    decide nothing. ``of_shards``: what ``shard`` is a part of.
     """
 
     cases: tuple[str, ...] = ()
@@ -429,6 +432,7 @@ class PlanOptions:
     limits: ResourceLimits = field(default_factory=ResourceLimits)
     repeated: bool = False
     quarantine: QuarantineFile = field(default_factory=QuarantineFile)
+    of_shards: ShardOptions = field(default_factory=ShardOptions)
     adapt: Callable[[tuple[BenchmarkSuite, ...]], tuple[BenchmarkSuite, ...]] | None = None
 
 

@@ -30,6 +30,7 @@ from skillgym_action.settings.options import (
     Settings,
 )
 from skillgym_action.settings.runners import configured_runners
+from skillgym_action.settings.shard_options import with_shard
 from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
 from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.storage.journal_file import JOURNAL
@@ -58,7 +59,7 @@ def runners_and_options(
     _check_require(settings, config)
     _check_contradictions(settings)
     runners = configured_runners(settings, config, context)
-    return runners, options(settings, config, context, runners=len(runners))
+    return runners, with_shard(options(settings, config, context, runners=len(runners)), settings, context)
 
 
 def options(settings: Settings, config: Config, context: LaunchContext, *, runners: int) -> Options:
@@ -141,10 +142,10 @@ def files_of(settings: Settings) -> tuple[tuple[str, str], ...]:
 def _refuse_written(path: Path, named: str, context: LaunchContext) -> None:
     """Raises UsageError for a place of files that a commit has replaced by a link, or that the job would lose."""
     context.checkout.refuse(path, named)
-    _refuse_outside(path, named, context)
+    refuse_outside(path, named, context)
 
 
-def _refuse_outside(path: Path, named: str, context: LaunchContext) -> None:
+def refuse_outside(path: Path, named: str, context: LaunchContext) -> None:
     """Raises UsageError for a path that is written to, and lost at the end of the job's step."""
     job = context.job
     if job and job.confined and job.workspace and not Path(os.path.normpath(path)).is_relative_to(job.workspace):
@@ -456,7 +457,7 @@ def run_directory(settings: Settings, config: Config, context: LaunchContext) ->
         directory = run_directories(settings, config, context) / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     context.checkout.refuse(directory, "the run directory")
     shown = directory if attempt.auto else settings.resume or settings.output or directory
-    _refuse_outside(directory, f"the run directory {shown}", context)
+    refuse_outside(directory, f"the run directory {shown}", context)
     return directory
 
 

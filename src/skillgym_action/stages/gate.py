@@ -10,7 +10,7 @@ from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.result import of_kind
 from skillgym_action.model.run_report import Decision
 from skillgym_action.model.verdicts import UNKNOWN_COST, Status
-from skillgym_action.reporters.wording import FINDINGS, changed_suites, counted
+from skillgym_action.reporters.wording import FINDINGS, changed_suites, counted, is_over_budget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +36,9 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     """The decision on a run: passed, failed, inconclusive or not gated, with reasons. Quarantine decides nothing.
 
     Unless ``options`` allow it, results of suites that differ from the base commit do not count, and a run with such
-    suites is inconclusive, regardless of ``fail_on``. A run in which nothing was judged is never green. Only a shard
-    without any execution is, if it is not gated: the others have the cases; and a run of changed skills if none is.
+    suites is inconclusive, regardless of ``fail_on``. So is a run of which shards are missing. A run in which nothing
+    was judged is never green. Only a shard without any execution is, if it is not gated: the others have the cases; and
+    a run of changed skills if none is.
     """
     changed = None if options.allow_changed_suites else changed_suites(report)
     changed_reasons = (changed,) if changed else ()
@@ -58,7 +59,8 @@ def gate(report: RunReport, options: GateOptions) -> Decision:
     reasons = _inconclusive(report, totals, options, silent=bool(changed))
     inconclusive = (*changed_reasons, *reasons)
     uncompared = _lacks_optional_baseline(report, options)
-    notes = (NOT_COMPARED,) if uncompared else ()
+    silent = not options.decides and not report.missing_shards
+    notes = (*(report.incomplete if silent else ()), *((NOT_COMPARED,) if uncompared else ()))
     if red:
         decision = Decision(verdict="failed", exit_code=ExitCode.FAILED, reasons=(*red, *inconclusive, *notes))
     elif inconclusive:
@@ -143,8 +145,7 @@ def _no_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
 def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, silent: bool) -> Iterator[str]:
     """Why the run is inconclusive. ``silent``: do not give a missing result as a reason, since there is another one."""
     if not options.decides:
-        if not totals.judged and (totals.executions or report.quarantined):
-            yield "nothing was judged" if totals.executions else ALL_IN_QUARANTINE
+        yield from _inconclusive_without_gate(report, totals)
         return
     yield from report.incomplete
     yield from _unknown_cost(report)
@@ -165,6 +166,14 @@ def _inconclusive(report: RunReport, totals: Totals, options: GateOptions, *, si
         yield f"{skipped} skipped"
     elif "budget" in options.fail_on:
         yield from _over_budget(report)
+
+
+def _inconclusive_without_gate(report: RunReport, totals: Totals) -> Iterator[str]:
+    """Why a run is inconclusive that nothing may fail."""
+    if report.missing_shards:
+        yield from report.incomplete
+    if not totals.judged and (totals.executions or report.quarantined):
+        yield "nothing was judged" if totals.executions else ALL_IN_QUARANTINE
 
 
 def _no_execution(report: RunReport, *, silent: bool) -> Iterator[str]:
@@ -204,8 +213,8 @@ def _over_budget(report: RunReport) -> Iterator[str]:
 
     ``--fail-on budget`` makes it inconclusive.
     """
-    own = sum(_is_over_budget(result) and not _has_unknown_cost(result) for result in report.results)
-    others = sum(map(_is_over_budget, report.other_arms))
+    own = sum(is_over_budget(result) and not _has_unknown_cost(result) for result in report.results)
+    others = sum(map(is_over_budget, report.other_arms))
     if own or others:
         of_others = f" ({others} of them in other arms)" if own and others else " in other arms" if others else ""
         yield f"{own + others}{of_others} not started, since the run's budget was spent"
@@ -217,12 +226,8 @@ def _unknown_cost(report: RunReport) -> Iterator[str]:
         yield f"{unknown} not started, since the cost of sessions is unknown"
 
 
-def _is_over_budget(result: Result) -> bool:
-    return result.status is Status.SKIPPED and result.judgement.origin == "budget"
-
-
 def _has_unknown_cost(result: Result) -> bool:
-    return _is_over_budget(result) and result.judgement.failure_class == UNKNOWN_COST
+    return is_over_budget(result) and result.judgement.failure_class == UNKNOWN_COST
 
 
 def _has_invalid_suite(report: RunReport) -> bool:

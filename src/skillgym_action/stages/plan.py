@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], options: PlanOptions) -> Plan:
     """Every selected case on every selected runner; invalid cases and suites once. A shard gets every N-th entry.
 
+    With a stored plan, which says what a shard gets, it is the plan of all shards.
+
     Raises UsageError if no runner is configured, or a selector matches none.
     """
     if options.adapt:
@@ -40,7 +42,7 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
     numbers, positions = count(), count()  # positions: the arms of a case on a runner have the same
     executions, unrunnable = [], []
     used: dict[str, Runner] = {}
-    shard, shards = options.shard
+    shard, shards = (1, 1) if options.of_shards.stored else options.shard
     for suite in suites:
         own = _runners(suite, runners, options)
         used |= {runner.id: runner for runner in own if not runner.problem and runner.id not in used}

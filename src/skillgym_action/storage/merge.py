@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action import __version__
+from skillgym_action.limits import MAX_SHARDS
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.run_report import RunReport, StoppedForFutility
@@ -35,11 +36,12 @@ def merged(parts: StoredReports, name: str) -> RunReport:
     Results are in the order of the plan. Raises UsageError for runs that do not fit together.
     """
     reports = [report for _, report in parts]
-    incomplete = tuple(dict.fromkeys([reason for report in reports for reason in report.incomplete]))
-    incomplete += tuple(_missing(reports))
+    shards, sentences = _missing_shards(reports)
+    incomplete = tuple(dict.fromkeys([*(reason for report in reports for reason in report.incomplete), *sentences]))
     missing = tuple(Problem(message=reason) for reason in incomplete)
     if len(reports) == 1:
-        return replace(reports[0], incomplete=incomplete, warnings=_once([*reports[0].warnings, *missing]))
+        warnings = _once([*reports[0].warnings, *missing])
+        return replace(reports[0], incomplete=incomplete, missing_shards=shards, warnings=warnings)
     runners, suites = _runners(parts), _suites(reports)
     results = _results([(file, report.results) for file, report in parts], runners, suites)
     others = _results([(file, report.other_arms) for file, report in parts], runners, suites)
@@ -67,6 +69,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         commit=_agreed(report.commit for report in reports),
         merge_parents=_agreed(report.merge_parents for report in reports) or (),
         incomplete=incomplete,
+        missing_shards=shards,
         stopped_early=any(report.stopped_early for report in reports),
         stopped_for_futility=_stopped(reports),
         suites_from=_suites_from(reports),
@@ -212,8 +215,11 @@ def _differences(reports: list[RunReport]) -> Iterator[Problem]:
             yield Problem(message=f"the runs had different versions of {path}")
 
 
-def _missing(reports: list[RunReport]) -> Iterator[str]:
-    """Shards of a plan that are not there. Jobs with the same suites and runners are parts of the same plan."""
+def _missing_shards(reports: list[RunReport]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Shards of a plan that are not there, and a sentence for each plan.
+
+    Jobs with the same suites and runners are parts of the same plan.
+    """
     plans: dict[tuple[frozenset[str], frozenset[str], int], set[int]] = {}
     for report in reports:
         if report.shard:
@@ -221,11 +227,16 @@ def _missing(reports: list[RunReport]) -> Iterator[str]:
             suites = frozenset(suite.path for suite in report.suites)
             runners = frozenset(runner.id for runner in report.runners)
             plans.setdefault((suites, runners, parts), set()).add(part)
+    shards, sentences = dict.fromkeys(one for report in reports for one in report.missing_shards), list[str]()
     for (_, runners, parts), found in plans.items():
         missing = [f"{part}/{parts}" for part in range(1, parts + 1) if part not in found]
         if missing:
+            shards |= dict.fromkeys(missing[:MAX_SHARDS])
             whose = f" of {listed(sorted(runners))}" if len(plans) > 1 else ""
-            yield f"{'shard {} is' if len(missing) == 1 else 'shards {} are'} missing".format(listed(missing) + whose)
+            sentences.append(
+                f"{'shard {} is' if len(missing) == 1 else 'shards {} are'} missing".format(listed(missing) + whose)
+            )
+    return tuple(shards), tuple(sentences)
 
 
 def _folder(origin: SuitesFrom | None) -> str:

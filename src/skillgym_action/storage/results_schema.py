@@ -191,6 +191,7 @@ class RunEntry(MappedModel):
     merge_parents: Several[Annotated[str, Field(pattern=COMMIT)]] = ()
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     incomplete: Several[Text] = ()
+    missing_shards: Several[Annotated[str, Field(pattern=SHARD)]] = ()
     stopped_early: bool = False
     stopped_for_futility: StoppedEntry | None = None
     suites_from: SuitesFromEntry | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from errno import ELOOP
 from itertools import takewhile
 from pathlib import Path
@@ -15,6 +15,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.repository.checkout import Checkout
+from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.mapping import read
 from skillgym_action.storage.results_reader import WHAT_A_RUN_IS, read_results, restored
 from skillgym_action.storage.results_schema import LimitsEntry, StoppedEntry
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from skillgym_action.storage.results_reader import StoredResults, StoredSuite
 
 RESULTS = "results.json"
+
+
+class NoSuchRunError(UsageError):
+    """A name of a run, or a pattern, that nothing in the file system has."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,14 +98,21 @@ def _arms(stored: StoredSuite) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.arm for row in rows if row.arm is not None))
 
 
-def stored_reports(runs: Iterable[str], cwd: Path, *, confined: bool = False) -> tuple[tuple[Path, RunReport], ...]:
+def stored_reports(
+    runs: Iterable[str], cwd: Path, *, confined: bool = False, unfinished: list[Path] | None = None
+) -> tuple[tuple[Path, RunReport], ...]:
     """Every run that is named, once, with the name of its file. Raises UsageError.
 
     ``confined``: a name below ``cwd`` may have no link in any component; else only what is below the named folder.
+    ``unfinished`` gets the run directories of runs that were killed: they have a journal and no results, which is an
+    error without it.
     """
     found: dict[tuple[int, int], tuple[Path, RunReport]] = {}
     for run in runs:
         for named in _files(run, cwd, confined=confined):
+            if unfinished is not None and _is_unfinished(named):
+                unfinished.append(Path(named.shown).parent)
+                continue
             results, identity = _results(named, found)
             if results is not None:
                 found[identity] = (Path(named.shown), restored(results, Path(named.shown)))
@@ -146,7 +158,7 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
         folder, parts = target.parent, (target.name,)
     found = list(_matches(folder, parts, run, cwd))
     if not found:
-        raise UsageError(f"no such run: {run}", remedy=f"{WHAT_A_RUN_IS}, or a pattern that matches some")
+        raise NoSuchRunError(f"no such run: {run}", remedy=f"{WHAT_A_RUN_IS}, or a pattern that matches some")
     if len(found) > MAX_MATCHED_RUNS:
         raise UsageError(f"{run}: matches more than {MAX_MATCHED_RUNS:,} runs", remedy="name fewer")
     yield from found
@@ -177,6 +189,12 @@ def _refuse_links_out(path: Path, cwd: Path) -> None:
     checkout = Checkout(cwd)
     if checkout.contains(cwd / path) and (refused := checkout.refusal(cwd / path, follow=True)):
         raise UsageError(f"{_shown(path, cwd)}: {refused}", remedy=PLAIN_PATH)
+
+
+def _is_unfinished(named: _Named) -> bool:
+    """Whether a run was killed before it wrote results: its run directory has nothing but a journal."""
+    journal = replace(named, parts=(*named.parts[:-1], JOURNAL))
+    return named.parts[-1] == RESULTS and not _is_there(named) and _is_there(journal)
 
 
 def _is_there(named: _Named) -> bool:

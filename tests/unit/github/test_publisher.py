@@ -163,7 +163,7 @@ def test_a_cancelled_run_replaces_what_was_said_while_it_ran():
         publishing.planned(2)
         publishing.publish(replace(RED, cancelled=True))
         (text,) = texts(github)
-        assert "cancelled" in text
+        assert "Cancelled, failed" in text
         assert "Running" not in text
 
 

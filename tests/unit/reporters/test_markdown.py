@@ -385,7 +385,7 @@ def test_what_the_tally_says_is_not_said_again_as_a_reason():
 
 def test_a_cancelled_run_says_so():
     report = run_report("edit passed", cancelled=True)
-    assert shown(summary, report).startswith("## ✅ Passed: 1 of 1 green, cancelled\n")
+    assert shown(summary, report).startswith("## ⚠️ Cancelled, passed: 1 of 1 green\n")
 
 
 @pytest.mark.parametrize(

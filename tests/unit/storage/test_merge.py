@@ -112,8 +112,11 @@ def test_red_stays_red_whatever_is_missing():
     assert (decision.exit_code, decision.reasons) == (1, ("1 failed", "shard 2/2 is missing"))
 
 
-def test_a_gate_that_is_turned_off_does_not_mind():
-    assert gate(one_of(shards(PLAN, 2)[0]), GateOptions(fail_on=frozenset())).exit_code == 0
+def test_a_missing_shard_is_never_green_whatever_may_fail_the_run():
+    merged_once = one_of(shards(PLAN, 2)[0])
+    for report in (merged_once, one_of(merged_once)):
+        decision = gate(report, GateOptions(fail_on=frozenset()))
+        assert (decision.exit_code, decision.reasons) == (3, ("shard 2/2 is missing",))
 
 
 # --- the jobs of a matrix ---------------------------------------------------------------------------

@@ -1,0 +1,95 @@
+"""The stored plan of a run in shards: where it is, what it is balanced by, and a shard's part of ``max-cost``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel
+
+from skillgym_action.documents.option_values import Duration, Lines, Shard
+from skillgym_action.model.errors import UsageError
+from skillgym_action.settings.declarations import PLANNED, SELECT, Input, Option
+
+if TYPE_CHECKING:
+    from skillgym_action.model.shard_plan import ShardPlan
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Options, Settings
+
+DEFAULT_TARGET = 20 * 60.0
+STORED_DURATIONS = "store"
+"""The value of ``durations`` that means the store."""
+
+
+class ShardSettings(BaseModel):
+    """The part of ``Settings`` about stored plans of shards."""
+
+    shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only part I of N."), Input("shard")] = None
+    plan: Annotated[
+        str | None,
+        Option((*PLANNED, "report"), "FILE", "Stored plan of a run in shards; `list --matrix` writes it."),
+        Input("plan"),
+    ] = None
+    durations: Annotated[
+        Lines,
+        Option(("list",), "RUN|store", "With --matrix: balance shards by times of a stored run.", repeatable=True),
+        Input("durations"),
+    ] = ()
+    target: Annotated[
+        Duration | None,
+        Option(("list",), "TIME", "With --matrix auto: expected time of a shard at most (default: 20m)."),
+        Input("target"),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardOptions:
+    """``stored``: the plan that says what each shard has. ``max_cost``: of all shards together, in US dollars."""
+
+    stored: ShardPlan | None = None
+    max_cost: float | None = None
+
+
+def plan_path(settings: Settings, context: LaunchContext) -> Path:
+    """The file of the stored plan that ``settings`` name. Raises UsageError for a link, ValueError without a name."""
+    if settings.plan is None:
+        raise ValueError("there is no plan")
+    path = Path(os.path.normpath(context.cwd / settings.plan))
+    context.checkout.refuse(path, f"--plan {settings.plan}")
+    return path
+
+
+def stored_plan(settings: Settings, context: LaunchContext) -> ShardPlan | None:
+    """The stored plan that ``settings`` name, read; None: they name none. Raises UsageError."""
+    if settings.plan is None:
+        return None
+    from skillgym_action.storage.plan_file import read_plan
+
+    return read_plan(plan_path(settings, context), settings.plan)
+
+
+def with_shard(options: Options, settings: Settings, context: LaunchContext) -> Options:
+    """The options of a shard: with the stored plan, if one is named, and with its part of ``max-cost``.
+
+    Raises UsageError for a plan without a shard, and for a shard that the plan does not have.
+    """
+    if settings.plan is not None and settings.shard is None:
+        raise UsageError("--plan without --shard: a plan is for one shard of it", remedy="add --shard I/N")
+    if settings.shard is None:
+        return options
+    plan = stored_plan(settings, context)
+    number, total = settings.shard
+    share = 1 / total
+    if plan is not None and total == len(plan.shards):  # else the pipeline refuses it
+        share = plan.shards[number - 1].cost_share
+    whole = options.execute.max_cost
+    options = replace(options, plan=replace(options.plan, of_shards=ShardOptions(stored=plan, max_cost=whole)))
+    if whole is None:
+        return options
+    return replace(
+        options,
+        execute=replace(options.execute, max_cost=whole * share),
+        publisher=replace(options.publisher, budget=whole * share),
+    )
