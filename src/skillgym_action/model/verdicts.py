@@ -120,6 +120,12 @@ TROUBLES: dict[str, TroubleKind] = {
         status=Status.FAILED,
         remedy="raise the limit (--limits, limits of the suite's workspace), or ask for less",
     ),
+    "out-of-memory": TroubleKind(
+        label="Out of memory",
+        origin=LIMIT,
+        status=Status.FAILED,
+        remedy="raise the container's memory limit (limits.memory of the suite's workspace), or ask for less",
+    ),
     "context-exceeded": TroubleKind(
         label="Context window exceeded",
         origin=MODEL,
@@ -142,6 +148,12 @@ TROUBLES: dict[str, TroubleKind] = {
         label="Runner crash", origin="runner", retries=1, remedy="read stdout.log and stderr.log of the session"
     ),
     "workspace": TroubleKind(label="Workspace", origin="workspace", remedy="check the suite's workspace settings"),
+    "container": TroubleKind(
+        label="Container",
+        origin="workspace",
+        retries=1,
+        remedy="check the engine with `skillgym-action doctor`, and the image of the suite's workspace",
+    ),
     "workspace-bootstrap": TroubleKind(
         label="Workspace bootstrap",
         origin="workspace-bootstrap",
