@@ -226,6 +226,49 @@ PLUGIN_PROMPT: dict[str, Any] = {
     "context": {"add_dirs": ["fixtures"]},
 }
 PLUGIN_GRADER: dict[str, Any] = {"type": "regex", "weight": 2, "flags": "i", "match": "count:2", "arm": "both"}
+HARBOR_TASK: dict[str, Any] = {
+    "schema_version": "1.4",
+    "source": "s",
+    "task": {
+        "name": "examples/one",
+        "version": "2",
+        "description": "d",
+        "keywords": ["k"],
+        "authors": [{"name": "n", "email": "e"}],
+    },
+    "metadata": {"tags": ["t"], "difficulty": "easy"},
+    "agent": {"timeout_sec": 5, "user": "worker", "network_mode": "allowlist", "allowed_hosts": ["a.example"]},
+    "verifier": {
+        "timeout_sec": 5,
+        "user": "root",
+        "env": {"A": "b"},
+        "environment_mode": "shared",
+        "network_mode": "allowlist",
+        "allowed_hosts": ["a.example"],
+    },
+    "solution": {"env": {"B": "c"}},
+    "environment": {
+        "build_timeout_sec": 600,
+        "docker_image": "image",
+        "os": "linux",
+        "cpus": 2,
+        "memory_mb": 512,
+        "storage_mb": 1024,
+        "gpus": 0,
+        "env": {"C": "d"},
+        "workdir": "/app",
+        "network_mode": "allowlist",
+        "allowed_hosts": ["b.example"],
+        "healthcheck": {
+            "command": "true",
+            "interval_sec": 1,
+            "timeout_sec": 2,
+            "start_period_sec": 3,
+            "start_interval_sec": 4,
+            "retries": 5,
+        },
+    },
+}
 CONFIGURATION: dict[str, Any] = {
     "runners": {
         "r": {
@@ -276,6 +319,17 @@ def frontmatter(value: object, body: str) -> str:
     return f"---\n{yaml.safe_dump(value, sort_keys=False)}---\n{body}"
 
 
+def toml(value: Any) -> str:
+    """A mapping as TOML, with a line for each key; inner mappings are inline tables."""
+    return "".join(f"{json.dumps(key)} = {_inline(member)}\n" for key, member in value.items())
+
+
+def _inline(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_inline(member)}" for key, member in value.items()) + "}"
+    return f"[{', '.join(map(_inline, value))}]" if isinstance(value, list) else json.dumps(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class WholeFile:
     """A file of a format. ``suite``: the suite it belongs to, if it is none itself; ``beside``: its other files.
@@ -305,7 +359,7 @@ class WholeFile:
         """The file with another value in it."""
         if self.body is not None:
             return frontmatter(value, self.body)
-        return json.dumps(value, indent=1)
+        return toml(value) if self.path.endswith(".toml") else json.dumps(value, indent=1)
 
     def loaded(self, root: Path, value: object) -> Loaded:
         """What loading the suite says, and what it keeps, with another value in this file."""
@@ -416,6 +470,13 @@ FILES: dict[str, WholeFile] = {
         suite=MANIFEST,
         body="hello\n",
         beside=_CASE,
+    ),
+    "Harbor task": WholeFile(
+        path="tasks/one/task.toml",
+        value=HARBOR_TASK,
+        format="harbor",
+        suite="tasks",
+        beside={"tasks/one/instruction.md": "Do it.\n", "tasks/one/tests/test.sh": "true\n"},
     ),
     "configuration": WholeFile(path="skillgym.config.yaml", value=CONFIGURATION, format="configuration"),
 }

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from skillgym_action.judge.client import Judge
     from skillgym_action.judge.model_proxy import ModelCall
     from skillgym_action.model.assertion import ModelAccess, TurnJudge
+    from skillgym_action.model.case_container import CaseContainer
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.judge_question import Answer, Poll, Question, T
     from skillgym_action.model.result import FunctionReply, Judgement, Outcome
@@ -173,6 +174,11 @@ class SessionAssertionContext(SuiteClassifier):
         self._services.directory.redact(stdout, stderr)
         written = ((capture.stdout, stdout), (capture.stderr, stderr))
         return replace(capture, logs=tuple(path.name for output, path in written if output.tail(1)))
+
+    @property
+    def container(self) -> CaseContainer | None:
+        """The container of the session; None: its programs are processes of this machine."""
+        return None
 
     def file_changes(self) -> str | None:
         """The agent's changes as a unified diff, computed once: later changes by graders are not in it."""
