@@ -476,7 +476,11 @@ FILES: dict[str, WholeFile] = {
         value=HARBOR_TASK,
         format="harbor",
         suite="tasks",
-        beside={"tasks/one/instruction.md": "Do it.\n", "tasks/one/tests/test.sh": "true\n"},
+        beside={
+            "tasks/one/instruction.md": "Do it.\n",
+            "tasks/one/tests/test.sh": "true\n",
+            "tasks/one/solution/solve.sh": "true\n",
+        },
     ),
     "configuration": WholeFile(path="skillgym.config.yaml", value=CONFIGURATION, format="configuration"),
 }
