@@ -36,7 +36,7 @@ def task_case(
         own.append(top.member("environment").problem(NO_IMAGE, "write one of them"))
     problems = list(dict.fromkeys((*own, *parser.problems)))
     if settings is None or prompt is None or problems:
-        raise SuiteError.of(*problems)
+        raise SuiteError.of(*problems, *(one for one in parser.warnings if one not in problems))
     location = Location(path=task.shown(TASK), line=1)
     case = BenchmarkCase(
         id=task.folder.name,
