@@ -59,6 +59,12 @@ MAX_BUNDLE_BYTES = 512 * 1024**2  # of all files together
 MAX_BUNDLE_NAME_BYTES = 255  # of one component of a path, as in file systems
 MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operating systems
 
+# --- containers of sessions -------------------------------------------------------------------------
+MAX_COPIED_BYTES = 2 * 1024**3  # of a workspace or a home that is copied out of a container
+MAX_SUITE_PROGRAM_BYTES = 16 * 1024**2  # of a file of a suite that is put into a container
+MAX_PASSWD_BYTES = 1024**2
+REMOVED_PATHS_AT_ONCE = 500  # of one command in a container
+
 # --- supervisor: the process that starts all programs -----------------------------------------------
 
 MAX_SUPERVISOR_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries

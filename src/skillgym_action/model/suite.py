@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.arm import Arm
     from skillgym_action.model.assertion import Assertion, TurnJudge
+    from skillgym_action.model.containers import ContainerSpec
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.resource_limits import ResourceLimits
@@ -111,7 +112,8 @@ class WorkspaceSpec:
     ``judge_after_hooks``: assertions are evaluated after ``after_each``, not before. ``limits`` lower those of the run.
     ``files``: copied into it. ``committed``: all of that is the only commit of a Git repository. ``removed_skills``:
     names of skills that copies of the repository do not contain. ``skills``: installed where the runner's agent looks
-    for skills; they are in no commit, and no change of the agent's.
+    for skills; they are in no commit, and no change of the agent's. ``container``: what the programs of the session run
+    in; None: they are processes of this machine.
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
@@ -126,6 +128,7 @@ class WorkspaceSpec:
     committed: bool = False
     removed_skills: tuple[str, ...] = ()
     skills: tuple[SkillUnderTest, ...] = ()
+    container: ContainerSpec | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
