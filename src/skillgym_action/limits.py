@@ -59,6 +59,12 @@ MAX_BUNDLE_BYTES = 512 * 1024**2  # of all files together
 MAX_BUNDLE_NAME_BYTES = 255  # of one component of a path, as in file systems
 MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operating systems
 
+# --- containers of sessions -------------------------------------------------------------------------
+MAX_COPIED_BYTES = 2 * 1024**3  # of a workspace or a home that is copied out of a container
+MAX_SUITE_PROGRAM_BYTES = 16 * 1024**2  # of a file of a suite that is put into a container
+MAX_PASSWD_BYTES = 1024**2
+REMOVED_PATHS_AT_ONCE = 500  # of one command in a container
+
 # --- supervisor: the process that starts all programs -----------------------------------------------
 
 MAX_SUPERVISOR_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
@@ -481,3 +487,20 @@ MAX_PLUGIN_TURNS = 200
 MAX_PLUGIN_SECONDS = 3600
 MAX_PLUGIN_MATCHES = 10_000  # of a pattern in one text, that are counted
 MAX_PLUGIN_JUDGED_CHARACTERS = 100_000  # of a text that the judge sees
+
+# --- sandboxes: containers --------------------------------------------------------------------------
+
+CONTAINER_ENGINE_SECONDS = 300  # for one reply of the engine; fifty containers that start at once take their time
+CONTAINER_ENGINE_CONNECTIONS = 64  # kept open for later requests
+MAX_ENGINE_HEADER_BYTES = 64 * 1024  # of a reply's head, and of an error in it
+CONTAINER_LEASE_SECONDS = 24 * 3600  # after which a container is a stray, also if it runs
+CONTAINER_STRAY_SECONDS = 120  # for what a run makes before a container of it runs; older than that it is a stray
+CONTAINER_KILL_SECONDS = 10.0  # for all processes of a container to end
+CONTAINER_CHECK_SECONDS = 1.0  # between two questions to the engine whether a program still runs
+CONTAINER_DRAIN_SECONDS = 1.0  # for the last output of a program that has ended, while others keep its output open
+MAX_BUILD_CONTEXT_BYTES = 512 * 1024**2
+MAX_BUILD_CONTEXT_ENTRIES = 100_000
+IMAGE_SECONDS = 1800.0  # for an image to be built or pulled
+MAX_BUILD_LOG_LINES = 20  # the last ones, in the message about a failed build
+MAX_CONTAINER_CHANGES = 200_000
+MAX_REFUSED_CONNECTIONS = 100  # targets that are reported of one container

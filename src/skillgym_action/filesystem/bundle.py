@@ -6,6 +6,7 @@ send bundles to the tool, which has more rights: the reader trusts nothing in th
 
 from __future__ import annotations
 
+import io
 import struct
 
 from skillgym_action.limits import (
@@ -113,6 +114,14 @@ def read_bundle(file: IO[bytes], limits: BundleLimits | None = None, *, alone: b
     return _Reader(file, limits or BundleLimits()).entries(alone=alone)
 
 
+def checked_entries(entries: Iterable[BundleEntry], limits: BundleLimits | None = None) -> Iterator[BundleEntry]:
+    """Entries that did not come in a bundle, by the same rules as those of one. Raises BundleError."""
+    reader = _Reader(io.BytesIO(), limits or BundleLimits())
+    for entry in entries:
+        reader.check(entry)
+        yield entry
+
+
 class _Reader:
     def __init__(self, file: IO[bytes], limits: BundleLimits) -> None:
         self._file, self._limits = file, limits
@@ -130,6 +139,19 @@ class _Reader:
                 self._skip()
         if alone and self._file.read(1):
             self._refuse("something comes after its end")
+
+    def check(self, entry: BundleEntry) -> None:
+        """Apply the rules to an entry, whose setuid, setgid and sticky bits are dropped. Raises BundleError."""
+        path = entry.path.encode("utf-8", "surrogateescape")
+        self._kind(KINDS.get(entry.kind, b"?"))
+        if len(path) > self._limits.path_bytes:
+            self._refuse(f"a path of {len(path)} bytes")
+        self._add(path, is_folder=entry.kind == "folder")
+        target = entry.target.encode("utf-8", "surrogateescape")
+        self._check_size(entry.kind, len(target) if entry.kind == "link" else entry.size, path)
+        if entry.kind == "link" and not (0 < len(target) <= MAX_BUNDLE_LINK_BYTES and b"\0" not in target):
+            self._refuse("a link to no path", path)
+        entry.mode &= PERMISSIONS
 
     def _entry(self) -> BundleEntry | None:
         letter, mode, length, size, mtime = HEADER.unpack(self._exactly(HEADER.size))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.judge_question import Answer, Poll, Question, T
     from skillgym_action.model.result import FunctionReply, Judgement, Outcome
-    from skillgym_action.model.session import Capture
+    from skillgym_action.model.session import Capture, Programs
     from skillgym_action.model.verdicts import FailureClass
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import SessionWorkspace, WorkspaceFiles
@@ -151,11 +151,16 @@ class SessionAssertionContext(SuiteClassifier):
     def run(self, command: str, timeout: float) -> CommandRun:
         """Run a shell command in the workspace root, as the agent's user."""
         argv, identity = ("sh", "-c", command), self._workspace.identity
-        invocation = Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity)
-        return CommandRun(self._run(invocation))
+        cwd = self._workspace.places.workspace
+        invocation = Invocation(argv=argv, cwd=cwd, timeout=timeout, identity=identity)
+        return CommandRun(self._run(invocation, self._workspace.programs))
 
     def execute(self, invocation: Invocation) -> Capture:
-        """Run a program of the suite, as the suite's user, with an empty home and without secrets."""
+        """Run a program of the suite, as the suite's user, with an empty home and without secrets.
+
+        It is a file of this machine, and runs here; a workspace in a container is a copy for it.
+        """
+        self._workspace.renew_copy()
         return self._run(replace(invocation, identity=self._workspace.suite_identity))
 
     def _begin(self) -> None:
@@ -164,13 +169,14 @@ class SessionAssertionContext(SuiteClassifier):
         if before_judging:
             before_judging()
 
-    def _run(self, invocation: Invocation) -> Capture:
+    def _run(self, invocation: Invocation, programs: Programs | None = None) -> Capture:
         self._begin()
         name = f"command-{next(self._commands)}"
         stdout, stderr = self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
-        env = {**self._workspace.grader_env(), **invocation.env}
+        here = programs is None
+        env = {**self._workspace.grader_env(here=here), **invocation.env}
         limited = replace(invocation, env=env, limits=self._execution.limits, folders=self._workspace.folders)
-        capture = self._services.processes.run(limited, stdout=stdout, stderr=stderr)
+        capture = (programs or self._services.processes).run(limited, stdout=stdout, stderr=stderr)
         self._services.directory.redact(stdout, stderr)
         written = ((capture.stdout, stdout), (capture.stderr, stderr))
         return replace(capture, logs=tuple(path.name for output, path in written if output.tail(1)))
@@ -234,7 +240,8 @@ class SessionAssertionContext(SuiteClassifier):
         if self.report is None:
             return ()
         self._begin()
-        return self._services.hosts.judge(self._execution.suite.file, case_id, self.report)
+        report = self._workspace.report_of_copy(self.report)
+        return self._services.hosts.judge(self._execution.suite.file, case_id, report)
 
     def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
         """What a grading function of the suite program says about an answer."""

@@ -51,6 +51,7 @@ from skillgym_action.settings.option_types import (
     Stop,
     StoreName,
 )
+from skillgym_action.settings.sandbox_options import SandboxFields, SandboxOptions
 from skillgym_action.settings.trend_options import TrendSettings
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 
 
-class Settings(ForeignSettings, TrendSettings):
+class Settings(ForeignSettings, TrendSettings, SandboxFields):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -494,3 +495,4 @@ class Options:
     attempt: AttemptOptions = field(default_factory=AttemptOptions)
     templates: TemplateSources | None = None
     judge: JudgeConfig | None = None
+    sandbox: SandboxOptions = field(default_factory=SandboxOptions)

@@ -38,6 +38,7 @@ from skillgym_action.settings.options import (
 from skillgym_action.settings.quarantine_file import read_quarantine
 from skillgym_action.settings.reuse_options import reuse_options
 from skillgym_action.settings.runners import configured_runners
+from skillgym_action.settings.sandbox_options import configured_container, sandbox_options
 from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
 from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.storage.changed_suites import SuiteComparison
@@ -108,6 +109,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         attempt=attempt_options(settings, context),
         templates=_templates(settings, config, context),
         judge=_judge(config, context.environment),
+        sandbox=sandbox_options(settings, config),
     )
 
 
@@ -405,6 +407,7 @@ def _workspace(settings: Settings, config: Config, context: LaunchContext) -> Wo
         )
         if bootstrap
         else None,
+        container=configured_container(section, folder, context),
     )
 
 

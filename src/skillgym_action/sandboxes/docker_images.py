@@ -1,0 +1,239 @@
+"""Images of a Docker engine: pulled, or built of a folder, with the engine's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from contextlib import contextmanager
+from itertools import chain
+from queue import Empty, SimpleQueue
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from docker.errors import ImageNotFound
+from docker.utils.build import PatternMatcher
+
+from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.packing import folder_entries
+from skillgym_action.limits import (
+    IMAGE_SECONDS,
+    MAX_BUILD_CONTEXT_BYTES,
+    MAX_BUILD_CONTEXT_ENTRIES,
+    MAX_BUILD_LOG_LINES,
+    MAX_SERVICE_MESSAGE_CHARACTERS,
+)
+from skillgym_action.model.containers import BuiltImage
+from skillgym_action.model.errors import SandboxError
+from skillgym_action.model.resource_limits import format_size
+from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, LABEL
+from skillgym_action.sandboxes.tar_entries import END, write_tar
+from skillgym_action.text.escaping import one_line, tail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from skillgym_action.cancellation import Cancellation
+    from skillgym_action.filesystem.bundle import BundleEntry
+    from skillgym_action.model.containers import ContainerBuild, ContainerSpec
+    from skillgym_action.sandboxes.docker_engine import Engine
+
+POLL_SECONDS = 0.1
+IGNORED = ".dockerignore"
+BUILD_REPOSITORY = "skillgym-action/built"
+BUILD_MEMORY_BYTES = 8 * 1024**3
+MAX_PATTERNS_BYTES = 64 * 1024
+
+
+class DockerImages:
+    """The images of one run; each is pulled or built once, also if several threads ask for it."""
+
+    def __init__(self, engine: Engine, cancelled: Cancellation) -> None:
+        self._engine, self._cancelled = engine, cancelled
+        self._locks: dict[Any, threading.Lock] = {}
+        self._found: dict[Any, BuiltImage] = {}
+        self._lock = threading.Lock()
+
+    def image(self, spec: ContainerSpec) -> BuiltImage:
+        """See ``Sandbox.image``."""
+        key = spec.build or spec.image
+        if key is None or (spec.build and spec.image):
+            raise SandboxError("a container needs either an image or a folder to build one from")
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._found:
+                self._found[key] = self._build(spec.build) if spec.build else self._pulled(str(spec.image))
+            return self._found[key]
+
+    def _pulled(self, name: str) -> BuiltImage:
+        what = f"image {self._engine.shown(name)}"
+        with self._engine.errors(f"{what} cannot be used", "check its name"):
+            try:
+                return self._described(name, name)
+            except ImageNotFound:
+                pass
+        remedy = "check its name, log in to its registry with `docker login`, or pull it yourself"
+        with self._engine.errors(f"{what} cannot be pulled", remedy):
+            self._follow(self._engine.api.pull(name, stream=True, decode=True), f"{what} cannot be pulled", remedy)
+            return self._described(name, name)
+
+    def _described(self, name: str, shown: str) -> BuiltImage:
+        """The image as the engine has it. Raises ImageNotFound; SandboxError for another architecture."""
+        found: dict[str, Any] = self._engine.api.inspect_image(name)  # type: ignore[no-untyped-call]
+        config = found.get("Config") or {}
+        architecture, wanted = found["Architecture"], self._engine.architecture
+        if architecture != wanted or found.get("Os", "linux") != "linux":
+            raise SandboxError(
+                f"image {self._engine.shown(shown)} is made for {self._engine.shown(found.get('Os'))}/"
+                f"{self._engine.shown(architecture)}, and the engine runs linux/{wanted}",
+                remedy=f"name an image for linux/{wanted}",
+            )
+        return BuiltImage(
+            digest=found["Id"],
+            name=shown,
+            architecture=architecture,
+            user=config.get("User") or "",
+            workdir=config.get("WorkingDir") or "/",
+            environment=tuple(_pair(each) for each in config.get("Env") or ()),
+            volumes=tuple(sorted(config.get("Volumes") or ())),
+        )
+
+    def _build(self, build: ContainerBuild) -> BuiltImage:
+        """The image of a folder; the content of the folder decides whether it is there already."""
+        shown = self._engine.shown(f"{build.context.name}/{build.dockerfile}")
+        tag = f"{BUILD_REPOSITORY}:{context_digest(build)[:32]}"
+        failed = f"image of {shown} cannot be built"
+        with self._engine.errors(failed):
+            try:
+                return self._described(tag, shown)
+            except ImageNotFound:
+                pass
+            with _context(build) as entries:
+                lines = self._engine.api.build(
+                    fileobj=cast("IO[bytes]", _Archive(chain(write_tar(entries), (END,)))),  # iterated only
+                    custom_context=True,
+                    dockerfile=build.dockerfile,
+                    tag=tag,
+                    buildargs=dict(build.args),
+                    labels={LABEL: "image"},
+                    rm=True,
+                    forcerm=True,
+                    decode=True,
+                    container_limits={"memory": BUILD_MEMORY_BYTES, "memswap": BUILD_MEMORY_BYTES},
+                )
+                self._follow(lines, failed, "correct the Dockerfile, or try it with `docker build`")
+            return self._described(tag, shown)
+
+    def _follow(self, lines: Iterable[dict[str, Any]], failed: str, remedy: str) -> None:
+        """Read what the engine reports until it is done. Raises SandboxError, also once cancelled or after a time."""
+        queue: SimpleQueue[dict[str, Any] | BaseException | None] = SimpleQueue()
+        threading.Thread(target=_read_all, args=(lines, queue.put), daemon=True).start()
+        deadline, log = time.monotonic() + IMAGE_SECONDS, list[str]()
+        while True:
+            try:
+                line = queue.get(timeout=POLL_SECONDS)
+            except Empty:
+                if self._cancelled:
+                    raise SandboxError(f"{failed}: the run was cancelled") from None
+                if time.monotonic() > deadline:
+                    raise SandboxError(f"{failed}: it took more than {IMAGE_SECONDS:g} s", remedy=remedy) from None
+                continue
+            if line is None:
+                return
+            if isinstance(line, BaseException):
+                raise line
+            if text := str(line.get("stream") or "").rstrip():
+                log = [*log, text][-MAX_BUILD_LOG_LINES:]
+            if "error" in line:
+                said = "\n".join([*log, str(line["error"])])
+                quoted = tail(self._engine.redact(said), MAX_SERVICE_MESSAGE_CHARACTERS * 4)
+                raise SandboxError(
+                    f"{failed}: {' | '.join(map(self._engine.shown, quoted.splitlines()))}", remedy=remedy
+                )
+
+
+def _read_all(lines: Iterable[dict[str, Any]], report: Callable[[dict[str, Any] | BaseException | None], None]) -> None:
+    try:
+        for line in lines:
+            report(line)
+    except (*ENGINE_ERRORS, ValueError) as error:
+        report(error)
+    else:
+        report(None)
+
+
+class _Archive:
+    """The pieces of an archive as a request's body."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._pieces)
+
+
+def context_digest(build: ContainerBuild) -> str:
+    """A digest of what an image is built of: names, modes and content of the files, and the arguments."""
+    digest = hashlib.sha256(repr((build.dockerfile, build.args)).encode())
+    with _context(build) as entries:
+        for entry in sorted_digests(entries):
+            digest.update(entry)
+    return digest.hexdigest()
+
+
+def sorted_digests(entries: Iterable[BundleEntry]) -> list[bytes]:
+    """A digest of each entry, sorted, since folders are listed in any order."""
+    found = []
+    for entry in entries:
+        digest = hashlib.sha256(repr((entry.kind, entry.path, entry.mode, entry.target, entry.size)).encode())
+        for chunk in entry.chunks():
+            digest.update(chunk)
+        found.append(digest.digest())
+    return sorted(found)
+
+
+@contextmanager
+def _context(build: ContainerBuild) -> Iterator[Iterator[BundleEntry]]:
+    """The entries of the folder that an image is built of; no link is followed. Raises SandboxError."""
+    try:
+        fd = os.open(build.context, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise SandboxError(f"the build folder {build.context} cannot be read: {error.strerror}") from error
+    try:
+        folder = Folder(fd)
+        yield _limited(_not_ignored(folder_entries(folder), _patterns(folder), build.dockerfile), build.context)
+    finally:
+        os.close(fd)
+
+
+def _patterns(folder: Folder) -> list[str]:
+    text = folder.read(IGNORED, MAX_PATTERNS_BYTES) or b""
+    lines = text.decode("utf-8", "replace").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _not_ignored(entries: Iterable[BundleEntry], patterns: list[str], dockerfile: str) -> Iterator[BundleEntry]:
+    matcher = PatternMatcher(patterns) if patterns else None
+    for entry in entries:
+        if not matcher or entry.path == dockerfile or not matcher.matches(cast("os.PathLike[str]", entry.path)):
+            yield entry
+
+
+def _limited(entries: Iterable[BundleEntry], context: Path) -> Iterator[BundleEntry]:
+    size = 0
+    for count, entry in enumerate(entries, start=1):
+        size += entry.size
+        if size > MAX_BUILD_CONTEXT_BYTES or count > MAX_BUILD_CONTEXT_ENTRIES:
+            raise SandboxError(
+                f"the build folder {one_line(str(context))} has more than {format_size(MAX_BUILD_CONTEXT_BYTES)} "
+                f"or {MAX_BUILD_CONTEXT_ENTRIES:,} files",
+                remedy=f"list what the image does not need in its {IGNORED}",
+            )
+        yield entry
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name, value

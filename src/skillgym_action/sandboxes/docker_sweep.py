@@ -1,0 +1,89 @@
+"""What runs leave in a Docker engine when they are killed: found by its labels and removed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.limits import CONTAINER_LEASE_SECONDS, CONTAINER_STRAY_SECONDS
+from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, LABEL, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from skillgym_action.sandboxes.docker_engine import Engine
+
+RUN = f"{LABEL}.run"
+CONTENT = f"{LABEL}.content"
+
+
+def labels(run: str, kind: str) -> dict[str, str]:
+    """The labels of what a run makes. ``kind``: container, filler, proxy, network, content or volume."""
+    return {LABEL: kind, RUN: run}
+
+
+def remove_run(engine: Engine, run: str) -> None:
+    """Remove the containers, networks and unfinished volumes of a run. Raises ENGINE_ERRORS."""
+    of_run = {"label": f"{RUN}={run}"}
+    for container in engine.api.containers(all=True, filters=of_run):
+        with suppress(*ENGINE_ERRORS):
+            engine.api.remove_container(container["Id"], force=True, v=True)
+    for network in engine.api.networks(filters=of_run):
+        with suppress(*ENGINE_ERRORS):
+            engine.api.remove_network(network["Id"])
+
+
+def sweep(engine: Engine) -> tuple[str, ...]:
+    """Remove what runs that have ended left, of all runs that used the engine: what it was.
+
+    A run lives while a container of it does: a container ends with the tool. Nothing is taken that was made a moment
+    ago. Raises ENGINE_ERRORS.
+    """
+    now = engine.time()
+    containers = engine.api.containers(all=True, filters={"label": LABEL})
+    live, removed = set(), []
+    for container in containers:
+        age = now - container["Created"]
+        runs = container["State"] in {"running", "paused", "restarting"}
+        if (runs and age < CONTAINER_LEASE_SECONDS) or age < CONTAINER_STRAY_SECONDS:
+            live.add(container["Labels"].get(RUN))
+        elif _removed(lambda found=container: engine.api.remove_container(found["Id"], force=True, v=True)):  # type: ignore[misc]
+            removed.append(f"container {container['Id'][:12]}")
+    removed += list(_swept_networks(engine, live, now))
+    removed += list(_swept_volumes(engine, live, now))
+    return tuple(map(engine.shown, removed))
+
+
+def _swept_networks(engine: Engine, live: set[Any], now: float) -> Iterator[str]:
+    for network in engine.api.networks(filters={"label": LABEL}):
+        is_new = now - seconds(network["Created"]) < CONTAINER_STRAY_SECONDS
+        if (
+            network["Labels"].get(RUN) not in live
+            and not is_new
+            and _removed(_call(engine.api.remove_network, network["Id"]))
+        ):
+            yield f"network {network['Name']}"
+
+
+def _swept_volumes(engine: Engine, live: set[Any], now: float) -> Iterator[str]:
+    """Remove volumes that were never filled to their end."""
+    volumes = engine.api.volumes(filters={"label": LABEL})["Volumes"] or []
+    used = {volume["Labels"].get(CONTENT) for volume in volumes}
+    for volume in volumes:
+        if volume["Labels"].get(LABEL) != "content" or volume["Name"] in used or volume["Labels"].get(RUN) in live:
+            continue
+        is_new = now - seconds(volume["CreatedAt"]) < CONTAINER_STRAY_SECONDS
+        if not is_new and _removed(_call(engine.api.remove_volume, volume["Name"])):
+            yield f"volume {volume['Name']}"
+
+
+def _call(operation: Callable[[str], Any], name: str) -> Callable[[], Any]:
+    return lambda: operation(name)
+
+
+def _removed(remove: Callable[[], Any]) -> bool:
+    try:
+        remove()
+    except ENGINE_ERRORS:  # another run sweeps, too, or it is in use again
+        return False
+    return True
