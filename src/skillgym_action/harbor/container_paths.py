@@ -18,3 +18,10 @@ def program(path: str) -> tuple[str, ...]:
     """The command that runs a script of a task: as it says in its first line, else by bash, else by sh."""
     run = 'shell=$(command -v bash || command -v sh); exec "$shell" -c "$1"'
     return as_shell(run, path)
+
+
+def solution() -> tuple[str, ...]:
+    """The command that runs the reference solution in the home of its user. As in Harbor, the tests decide alone."""
+    home = 'HOME=$(awk -F: -v id="$(id -u)" \'$3 == id {print $6}\' /etc/passwd); export HOME="${HOME:-/}"'
+    run = 'shell=$(command -v bash || command -v sh); "$shell" -c "$1"; exit 0'
+    return as_shell(f"{home}; {run}", SOLVE_PATH)

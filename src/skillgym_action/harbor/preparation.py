@@ -13,7 +13,7 @@ from skillgym_action.harbor.container_paths import (
     SOLVE_PATH,
     TESTS_PATH,
     as_shell,
-    program,
+    solution,
 )
 from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.containers import ContainerCommand
@@ -97,7 +97,7 @@ class TaskSolution:
 
     @property
     def command(self) -> tuple[str, ...]:
-        return program(SOLVE_PATH)
+        return solution()
 
     def preparation(self, usual: ContainerPreparation | None) -> ContainerPreparation:
         """The usual preparation of the task, which then brings the solution in."""

@@ -10,7 +10,8 @@ from skillgym_action.model.containers import NetworkMode, NetworkPolicy
 if TYPE_CHECKING:
     from skillgym_action.documents.suite_values import SuiteValue
 
-MODES = {"public": NetworkMode.OPEN, "no-network": NetworkMode.NONE, "allowlist": NetworkMode.ALLOW_LIST}
+MODES = {"public": NetworkMode.OPEN, "no-network": NetworkMode.MODEL_ONLY, "allowlist": NetworkMode.MODEL_ONLY}
+"""As in Harbor, the services of the agent's model are among the allowed hosts; agents without a model have none."""
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _HARBOR = "run this task with Harbor"
@@ -37,15 +38,13 @@ def _policy(section: SuiteValue) -> NetworkPolicy | None:
         raise listed.error("only has an effect with an allow-list", 'write network_mode = "allowlist"')
     if mode is None:
         return None
-    if mode == "allowlist" and not hosts:
-        return NetworkPolicy(mode=NetworkMode.NONE)
     return NetworkPolicy(mode=MODES[mode], hosts=tuple(dict.fromkeys(hosts)))
 
 
 def _legacy(environment: SuiteValue) -> NetworkPolicy | None:
     if not environment.has("allow_internet"):
         return None
-    return NetworkPolicy(mode=NetworkMode.OPEN if environment.flag("allow_internet") else NetworkMode.NONE)
+    return NetworkPolicy(mode=MODES["public" if environment.flag("allow_internet") else "no-network"])
 
 
 def _host(value: SuiteValue) -> str:

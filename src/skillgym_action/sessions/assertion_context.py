@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.regex import SearchBudget
 from skillgym_action.judge.addressing import addressed_texts
-from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
-from skillgym_action.model.session import Ending, Invocation
+from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Usage
+from skillgym_action.sessions.case_container import CommandRun, container_of_session
 from skillgym_action.transcripts.agent_output import total_usage
 
 if TYPE_CHECKING:
@@ -35,33 +35,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.verdicts import FailureClass
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import SessionWorkspace, WorkspaceFiles
-
-
-@dataclass(frozen=True, slots=True)
-class CommandRun:
-    """The result of a command; implements ``model.assertion.CommandResult``."""
-
-    capture: Capture
-
-    @property
-    def exit_code(self) -> int | None:
-        return self.capture.exit_code if self.capture.ending is Ending.EXITED else None
-
-    @property
-    def timed_out(self) -> bool:
-        return self.capture.ending is Ending.TIMED_OUT
-
-    @property
-    def seconds(self) -> float:
-        return self.capture.seconds
-
-    @property
-    def logs(self) -> tuple[str, ...]:
-        return self.capture.logs
-
-    @property
-    def tail(self) -> str:
-        return self.capture.stdout.tail(COMMAND_TAIL_BYTES) + self.capture.stderr.tail(COMMAND_TAIL_BYTES)
 
 
 class SuiteClassifier:
@@ -171,8 +144,7 @@ class SessionAssertionContext(SuiteClassifier):
 
     def _run(self, invocation: Invocation, programs: Programs | None = None) -> Capture:
         self._begin()
-        name = f"command-{next(self._commands)}"
-        stdout, stderr = self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
+        stdout, stderr = self._log_files()
         here = programs is None
         env = {**self._workspace.grader_env(here=here), **invocation.env}
         limited = replace(invocation, env=env, limits=self._execution.limits, folders=self._workspace.folders)
@@ -184,7 +156,16 @@ class SessionAssertionContext(SuiteClassifier):
     @property
     def container(self) -> CaseContainer | None:
         """The container of the session; None: its programs are processes of this machine."""
-        return None
+        spec = self._execution.case.workspace or self._execution.suite.workspace
+        if spec.container is None or not self._workspace.in_container:
+            return None
+        self._begin()
+        return container_of_session(self._services, self._workspace, spec.container, self._log_files)
+
+    def _log_files(self) -> tuple[Path, Path]:
+        """The files for the output of the next command."""
+        name = f"command-{next(self._commands)}"
+        return self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
 
     def file_changes(self) -> str | None:
         """The agent's changes as a unified diff, computed once: later changes by graders are not in it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
@@ -19,6 +20,7 @@ from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.model.verdicts import Status
+from skillgym_action.sessions.case_container import container_of_session
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.arm import Arm
+    from skillgym_action.model.containers import ContainerSpec
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.hooks import Hook, Hooks, RepositoryFetch
     from skillgym_action.model.session import Capture
@@ -219,6 +222,25 @@ class _SessionCommands:
             containers().start(workspace, container, self.execution.agent, self.execution.limits)
         except (SandboxError, InstallError, OSError) as error:
             raise NotPreparedError("container", f"the container could not be made: {error}", workspace) from error
+        if self.spec.preparation:
+            self.prepare_container(workspace, container)
+
+    def prepare_container(self, workspace: SessionWorkspace, spec: ContainerSpec) -> None:
+        """Do what the format of the suite does before an agent starts. Raises NotPreparedError."""
+        numbers = count(1)
+
+        def logs() -> tuple[Path, Path]:
+            name = f"prepare-{next(numbers)}"
+            return self.folder / f"{name}.stdout.log", self.folder / f"{name}.stderr.log"
+
+        try:
+            inside = container_of_session(self.services, workspace, spec, logs)
+            trouble = self.spec.preparation.prepare(inside) if self.spec.preparation else None
+        except OSError as error:
+            message = f"the container cannot be prepared: {error}"
+            raise NotPreparedError("container", message, workspace) from error
+        if trouble:
+            raise NotPreparedError(trouble.kind, trouble.message, workspace)
 
     def prepare_own(self, workspace: SessionWorkspace) -> None:
         """Prepare a workspace that is not shared. Its state is recorded then: changes count from there."""

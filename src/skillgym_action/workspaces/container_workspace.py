@@ -113,7 +113,7 @@ class ContainerWorkspace(SessionWorkspace):
         self.places = SessionPlaces(
             workspace=Path(entered.workdir), home=Path(base / "home"), scratch=Path(base / "tmp")
         )
-        self.programs = ContainerPrograms(container, slots, self._mark_stale)
+        self.programs = ContainerPrograms(container, slots, self.mark_stale)
         with _as_oserror():
             entries = self._inside.whole()
             first = next(entries, None)
@@ -155,7 +155,8 @@ class ContainerWorkspace(SessionWorkspace):
             return self.container.refused()
         return ()
 
-    def _mark_stale(self) -> None:
+    def mark_stale(self) -> None:
+        """The copy is out of date, since a program has run in the container or files were put there."""
         self._is_stale = True
 
     # --- files ------------------------------------------------------------------------------------------
@@ -176,6 +177,16 @@ class ContainerWorkspace(SessionWorkspace):
                 files.unpack(entries)
         files.open_up()
         self._is_stale = False
+
+    def put_folder(self, folder: Path, path: str) -> None:
+        """Copy a folder of this machine to an absolute path; root owns the copies, and all may read. Raises OSError."""
+        fd = os.open(folder, FOLDER_FLAGS)
+        try:
+            with _as_oserror():
+                self.container.put(_readable(folder_entries(Folder(fd))), path)
+        finally:
+            os.close(fd)
+        self.mark_stale()
 
     def write_file(self, path: str, content: bytes, mode: int) -> None:
         super().write_file(path, content, mode)
@@ -384,3 +395,13 @@ def _matching_copies(copy: Path, folder: str, patterns: tuple[str, ...], target:
         os.close(opened)
     for name in names:
         yield target / folder / name
+
+
+def _readable(entries: Iterator[BundleEntry]) -> Iterator[BundleEntry]:
+    """The entries, which everybody may read, and start if their owner may."""
+    for entry in entries:
+        if entry.kind == "folder":
+            entry.mode |= READABLE_MODE
+        elif entry.kind == "file":
+            entry.mode |= 0o555 if entry.mode & 0o100 else 0o444
+        yield entry

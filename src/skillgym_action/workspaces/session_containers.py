@@ -201,10 +201,11 @@ def _wanted(agent: AgentConfig) -> str:
 
 
 def network_of(spec: ContainerSpec, agent: AgentConfig) -> NetworkPolicy:
-    """What the container of a session may connect to: ``model-only`` becomes the hosts of the agent's services."""
+    """What the container of a session may connect to: ``model-only`` gets the hosts of the agent's services."""
     if spec.network.mode is not NetworkMode.MODEL_ONLY:
         return spec.network
-    hosts = () if AGENTS[agent.type].replays else model_hosts(agent)
+    of_agent = () if AGENTS[agent.type].replays else model_hosts(agent)
+    hosts = tuple(dict.fromkeys((*spec.network.hosts, *of_agent)))
     return replace(spec.network, hosts=hosts) if hosts else NetworkPolicy(mode=NetworkMode.NONE)
 
 

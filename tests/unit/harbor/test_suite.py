@@ -150,7 +150,7 @@ def test_keys_become_a_container(tmp_path):
     assert (container.image, container.build) == (None, ContainerBuild(context=tmp_path / "tasks/one/environment"))
     assert (container.workdir, container.user) == ("/srv", "1000")
     assert container.limits == ContainerLimits(cpus=0.5, memory=2 * 1024**3, disk=512 * 1024**2)
-    assert container.network == NetworkPolicy(mode=NetworkMode.NONE)
+    assert container.network == NetworkPolicy(mode=NetworkMode.MODEL_ONLY)
     assert case.workspace.preparation == TaskPreparation(
         env=(("MODE", "test"),), healthcheck=Healthcheck(command="true", retries=2)
     )
@@ -167,12 +167,12 @@ def test_a_ready_image_gets_the_files_of_the_environment(tmp_path):
     ("keys", "policy"),
     [
         ("", NetworkPolicy(mode=NetworkMode.OPEN)),
-        ('network_mode = "no-network"', NetworkPolicy(mode=NetworkMode.NONE)),
+        ('network_mode = "no-network"', NetworkPolicy(mode=NetworkMode.MODEL_ONLY)),
         (
             'network_mode = "allowlist"\nallowed_hosts = ["PyPI.org.", "a.example"]',
-            NetworkPolicy(mode=NetworkMode.ALLOW_LIST, hosts=("pypi.org", "a.example")),
+            NetworkPolicy(mode=NetworkMode.MODEL_ONLY, hosts=("pypi.org", "a.example")),
         ),
-        ('network_mode = "allowlist"', NetworkPolicy(mode=NetworkMode.NONE)),
+        ('network_mode = "allowlist"', NetworkPolicy(mode=NetworkMode.MODEL_ONLY)),
         ("allow_internet = true", NetworkPolicy(mode=NetworkMode.OPEN)),
     ],
 )
