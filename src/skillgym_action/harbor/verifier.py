@@ -120,7 +120,7 @@ class HarborVerifier:
             passed=None,
             explanation=reason,
             location=self.location,
-            trouble="grader",
+            trouble="assert-hook",
         )
 
 
