@@ -35,19 +35,17 @@ class PlainDocker(BaseEnvironment):
 
     @property
     def capabilities(self) -> EnvironmentCapabilities:
-        return EnvironmentCapabilities(
-            disable_internet=True, network_allowlist=True, network_allowlist_hostnames=True
-        )
+        return EnvironmentCapabilities(disable_internet=True, network_allowlist=True, network_allowlist_hostnames=True)
 
     def _validate_definition(self) -> None:
         """Any definition may be tried."""
 
-    async def _docker(self, *argv: str, check: bool = True, timeout: float | None = None) -> ExecResult:
+    async def _docker(self, *argv: str, check: bool = True, limit: float | None = None) -> ExecResult:
         process = await asyncio.create_subprocess_exec(
             "docker", *argv, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
         )
         try:
-            out, err = await asyncio.wait_for(process.communicate(), timeout)
+            out, err = await asyncio.wait_for(process.communicate(), limit)
         except TimeoutError:
             process.kill()
             raise
@@ -102,5 +100,5 @@ class PlainDocker(BaseEnvironment):
         for name, value in (self._merge_env(env) or {}).items():
             options += ["--env", f"{name}={value}"]
         return await self._docker(
-            "exec", *options, self._container, "bash", "-c", command, check=False, timeout=timeout_sec
+            "exec", *options, self._container, "bash", "-c", command, check=False, limit=timeout_sec
         )
