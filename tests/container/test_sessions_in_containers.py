@@ -245,9 +245,9 @@ def test_a_container_that_needs_more_memory_than_it_may_is_out_of_memory(tmp_pat
         agent="exec python3 -c 'x = bytearray(400 * 1024 * 1024); print(len(x))'",
         limits={"memory": "64MiB"},
     )
-    done = ran(root, "--on-limit", "errored")
+    done = ran(root)
     (result,) = results_of(root)
-    assert (result["status"], result["failureClass"]["id"]) == ("errored", "out-of-memory"), done.out
+    assert (result["status"], result["failureClass"]["id"]) == ("failed", "out-of-memory"), done.out
 
 
 def test_a_fork_bomb_stays_below_the_limit_of_processes_and_the_machine_goes_on(tmp_path):

@@ -35,7 +35,11 @@ X_BENCH = {
     "workspace": {
         "templateDir": "template",
         "bootstrap": {"command": "sh", "args": ["-c", "x"], "timeout": 5, "env": {"A": "b"}},
-        "limits": {"memory": "2GiB"},
+        "limits": {"memory": "2GiB", "cpus": 1.5, "pids": 100},
+        "build": {"context": "template", "dockerfile": "x.py"},
+        "workdir": "/app",
+        "user": "1000",
+        "network": {"mode": "allow-list", "hosts": ["example.com"]},
     },
     "cases": [
         {
@@ -288,7 +292,15 @@ CONFIGURATION: dict[str, Any] = {
         "schedule": "parallel",
         "repeat": 2,
         "tags": ["t"],
-        "workspace": {"mode": "isolated", "bootstrap": {"command": "x", "args": ["y"], "env": {"A": "b"}}},
+        "workspace": {
+            "mode": "isolated",
+            "bootstrap": {"command": "x", "args": ["y"], "env": {"A": "b"}},
+            "image": "python:3.12-slim",
+            "workdir": "/app",
+            "user": "1000",
+            "network": {"mode": "allow-list", "hosts": ["example.com"]},
+            "limits": {"cpus": 1.5},
+        },
         "judge": {"api": "anthropic", "model": "m", "votes": 3, "env": {"A": "b"}},
         "limits": {"memory": "2GiB"},
     },
@@ -296,6 +308,7 @@ CONFIGURATION: dict[str, Any] = {
     "report": {"comment": "new"},
     "snapshots": {"metric": "inputTokens", "tolerance": {"percent": 5}},
     "prices": {"m": {"input": 1, "output": 2}},
+    "sandbox": {"type": "docker", "agents": "bundle", "proxyImage": "squid:1"},
     "skills": {"workspace": "repository", "triggerRounds": 3, "arms": ["with"]},
     "plugins": {"allowTools": ["Read"]},
     "arms": {"a": {"files": "x", "remove": ["y"], "env": {"A": "b"}, "commandArgs": ["-x"]}, "b": {"skill": "none"}},

@@ -16,6 +16,7 @@ from skillgym_action.model.containers import ContainerChange, Owner
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.sandboxes.docker_commands import DiskWatch, DockerCommand
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS
+from skillgym_action.sandboxes.docker_volumes import KEEPER_FOLDER
 from skillgym_action.sandboxes.tar_entries import END, read_tar, write_tar
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from skillgym_action.sandboxes.docker_engine import Engine
     from skillgym_action.sandboxes.docker_processes import Processes
 
-KEEPER_PATH = "/.skillgym-action"
 GO_FOLDER, GO_LINK, GO_IRREGULAR = 1 << 31, 1 << 27, (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
 CHANGES = {0: "changed", 1: "added", 2: "deleted"}
 MAX_ACCOUNTS_BYTES = 1024 * 1024  # of /etc/passwd and /etc/group
@@ -149,7 +149,7 @@ class DockerContainer:
             raise SandboxError(f"the container changed more than {MAX_CONTAINER_CHANGES:,} files")
         listed = [ContainerChange(path=each["Path"], kind=CHANGES[each["Kind"]]) for each in found]  # type: ignore[arg-type]
         return tuple(
-            sorted((change for change in listed if change.path != KEEPER_PATH), key=lambda change: change.path)
+            sorted((change for change in listed if change.path != KEEPER_FOLDER), key=lambda change: change.path)
         )
 
     def owner(self, user: str | None = None) -> Owner:

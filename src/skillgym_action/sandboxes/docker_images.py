@@ -6,14 +6,16 @@ import hashlib
 import os
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from docker.errors import ImageNotFound
 from docker.utils.build import PatternMatcher
 
+from skillgym_action.filesystem.bundle import BundleEntry
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.limits import (
@@ -23,7 +25,7 @@ from skillgym_action.limits import (
     MAX_BUILD_LOG_LINES,
     MAX_SERVICE_MESSAGE_CHARACTERS,
 )
-from skillgym_action.model.containers import BuiltImage
+from skillgym_action.model.containers import BuiltImage, ContainerBuild
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.model.resource_limits import format_size
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, LABEL
@@ -31,12 +33,11 @@ from skillgym_action.sandboxes.tar_entries import END, write_tar
 from skillgym_action.text.escaping import one_line, tail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from skillgym_action.cancellation import Cancellation
-    from skillgym_action.filesystem.bundle import BundleEntry
-    from skillgym_action.model.containers import ContainerBuild, ContainerSpec
+    from skillgym_action.model.containers import ContainerSpec
     from skillgym_action.sandboxes.docker_engine import Engine
 
 POLL_SECONDS = 0.1
@@ -57,23 +58,23 @@ class DockerImages:
 
     def image(self, spec: ContainerSpec) -> BuiltImage:
         """See ``Sandbox.image``."""
-        key = spec.build or spec.image
-        if key is None or (spec.build and spec.image):
+        if bool(spec.build) == bool(spec.image):
             raise SandboxError("a container needs either an image or a folder to build one from")
+        build = spec.build
+        return self._once(build, lambda: self._of_folder(build)) if build else self.named(str(spec.image))
+
+    def _once(self, key: Any, make: Callable[[], BuiltImage]) -> BuiltImage:
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
             if key not in self._found:
-                self._found[key] = self._build(spec.build) if spec.build else self._pulled(str(spec.image))
+                self._found[key] = make()
             return self._found[key]
 
     def _pulled(self, name: str) -> BuiltImage:
         what = f"image {self._engine.shown(name)}"
-        with self._engine.errors(f"{what} cannot be used", "check its name"):
-            try:
-                return self._described(name, name)
-            except ImageNotFound:
-                pass
+        with self._engine.errors(f"{what} cannot be used", "check its name"), suppress(ImageNotFound):
+            return self._described(name, name)
         remedy = "check its name, log in to its registry with `docker login`, or pull it yourself"
         with self._engine.errors(f"{what} cannot be pulled", remedy):
             self._follow(self._engine.api.pull(name, stream=True, decode=True), f"{what} cannot be pulled", remedy)
@@ -100,19 +101,38 @@ class DockerImages:
             volumes=tuple(sorted(config.get("Volumes") or ())),
         )
 
-    def _build(self, build: ContainerBuild) -> BuiltImage:
+    def named(self, name: str) -> BuiltImage:
+        """The image of this name. Raises SandboxError."""
+        return self._once(name, lambda: self._pulled(name))
+
+    def of_files(self, shown: str, files: Mapping[str, bytes], args: tuple[tuple[str, str], ...]) -> BuiltImage:
+        """The image that is built of these files, one of which is ``Dockerfile``. Raises SandboxError."""
+        entries = [BundleEntry("file", name, 0o644).with_content(len(text), text) for name, text in files.items()]
+        build = ContainerBuild(context=Path(shown), args=args)
+        tag = _tag(build, entries)
+        return self._once(tag, lambda: self._built(shown, tag, build, lambda: nullcontext(iter(entries))))
+
+    def _of_folder(self, build: ContainerBuild) -> BuiltImage:
         """The image of a folder; the content of the folder decides whether it is there already."""
         shown = self._engine.shown(f"{build.context.name}/{build.dockerfile}")
-        tag = f"{BUILD_REPOSITORY}:{context_digest(build)[:32]}"
-        failed = f"image of {shown} cannot be built"
+        with _context(build) as entries:
+            tag = _tag(build, entries)
+        return self._built(shown, tag, build, lambda: _context(build))
+
+    def _built(
+        self,
+        shown: str,
+        tag: str,
+        build: ContainerBuild,
+        entries: Callable[[], AbstractContextManager[Iterator[BundleEntry]]],
+    ) -> BuiltImage:
+        failed = f"the image of {shown} cannot be built"
         with self._engine.errors(failed):
-            try:
+            with suppress(ImageNotFound):
                 return self._described(tag, shown)
-            except ImageNotFound:
-                pass
-            with _context(build) as entries:
+            with entries() as context:
                 lines = self._engine.api.build(
-                    fileobj=cast("IO[bytes]", _Archive(chain(write_tar(entries), (END,)))),  # iterated only
+                    fileobj=cast("IO[bytes]", _Pieces(chain(write_tar(context), (END,)))),  # it is only iterated
                     custom_context=True,
                     dockerfile=build.dockerfile,
                     tag=tag,
@@ -164,7 +184,7 @@ def _read_all(lines: Iterable[dict[str, Any]], report: Callable[[dict[str, Any] 
         report(None)
 
 
-class _Archive:
+class _Pieces:
     """The pieces of an archive as a request's body."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
@@ -174,13 +194,12 @@ class _Archive:
         return iter(self._pieces)
 
 
-def context_digest(build: ContainerBuild) -> str:
-    """A digest of what an image is built of: names, modes and content of the files, and the arguments."""
+def _tag(build: ContainerBuild, entries: Iterable[BundleEntry]) -> str:
+    """The name of what is built of these files with these arguments: it has a digest of them."""
     digest = hashlib.sha256(repr((build.dockerfile, build.args)).encode())
-    with _context(build) as entries:
-        for entry in sorted_digests(entries):
-            digest.update(entry)
-    return digest.hexdigest()
+    for entry in sorted_digests(entries):
+        digest.update(entry)
+    return f"{BUILD_REPOSITORY}:{digest.hexdigest()[:32]}"
 
 
 def sorted_digests(entries: Iterable[BundleEntry]) -> list[bytes]:
