@@ -81,7 +81,8 @@ def compared_with_checkout(services: Services, runs: StoredReports, options: Opt
         return replace(report, warnings=(*report.warnings, problem))
     found = discover(services.repository, services.cwd, options.discover).suites
     tracked = services.repository.committed_files()
-    suites = load_digests((suite for suite in found if suite.path in tracked), services.hosts, options.load)
+    known = (suite for suite in found if suite.path in tracked or any(part in tracked for part in suite.parts))
+    suites = load_digests(known, services.hosts, options.load)
     base = {suite.path: suite_digest(suite, services.repository) for suite in suites}
     report = merged([(file, marked(run, base)) for file, run in runs], name)
     report = quarantined_again(report, options.plan.quarantine, today=services.clock.now().date())

@@ -59,6 +59,12 @@ MAX_BUNDLE_BYTES = 512 * 1024**2  # of all files together
 MAX_BUNDLE_NAME_BYTES = 255  # of one component of a path, as in file systems
 MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operating systems
 
+# --- containers of sessions -------------------------------------------------------------------------
+MAX_COPIED_BYTES = 2 * 1024**3  # of a workspace or a home that is copied out of a container
+MAX_SUITE_PROGRAM_BYTES = 16 * 1024**2  # of a file of a suite that is put into a container
+MAX_PASSWD_BYTES = 1024**2
+REMOVED_PATHS_AT_ONCE = 500  # of one command in a container
+
 # --- supervisor: the process that starts all programs -----------------------------------------------
 
 MAX_SUPERVISOR_MESSAGE_BYTES = 256 * 1024**2  # the largest one is the snapshot of a workspace with 200,000 entries
@@ -468,6 +474,15 @@ MAX_RENDERED_BYTES = 4 * 1024**2  # of one rendered report
 RENDERING_SECONDS = 4  # for all that one process renders, its start included: errors are reported within 5 s
 CANCELLED_RENDERING_SECONDS = 1  # for what is still to be rendered once the run is cancelled
 MAX_TEMPLATE_ERROR_CHARACTERS = 2_000  # of the message about a report template
+
+# --- harbor -----------------------------------------------------------------------------------------
+
+MAX_HARBOR_TASKS = 10_000  # of one suite
+MAX_HARBOR_FOLDERS = 50_000  # that are looked at for tasks
+MAX_HARBOR_FILES = 10_000  # of the tests, the solution and the environment of a task, each
+MAX_HARBOR_SECONDS = 7 * 24 * 3600.0
+MAX_REWARD_BYTES = 1024**2  # of reward.json and reward.txt
+MAX_COMPARED_BYTES = 1024**2  # of a file of the environment that is compared with those of tests and solution
 
 # --- plugin_evals -----------------------------------------------------------------------------------
 

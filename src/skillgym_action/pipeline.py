@@ -16,7 +16,7 @@ from skillgym_action.expected_costs import check_budget, expected_of
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import LimitSettings
-from skillgym_action.plan_checks import check_plan, futility_rule, may_stop_early
+from skillgym_action.plan_checks import check_containers, check_plan, futility_rule, may_stop_early
 from skillgym_action.reporters.wording import duration
 from skillgym_action.repository.reference_solutions import recordings_folder, solutions_folder
 from skillgym_action.repository.suite_digests import suite_digest, template_digest
@@ -236,6 +236,7 @@ def _planned_with_store(
     stored = read_store(services, options.report, options.store, reuse=carries)
     whole = plan_run(services, runners, options)
     plan = in_this_run(whole, with_store=stored is not None)
+    check_containers(services, plan)
     return plan, with_left_out(stored, whole, plan)
 
 

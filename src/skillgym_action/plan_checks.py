@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.model.execution import Execution, Plan
     from skillgym_action.model.run_report import RunReport
+    from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
 
 
@@ -27,6 +28,20 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
 
     if problem := undecidable(deciding_sessions(plan, options), base, stop_early=options.execute.stop_early):
         raise UsageError.of(problem)
+
+
+def check_containers(services: Services, plan: Plan) -> None:
+    """Connect to the engine if sessions of the plan run in containers. Raises UsageError if that is not possible."""
+    from skillgym_action.sessions.hooks import workspace_spec
+
+    wanted = {
+        (execution.suite.path, spec.container): None
+        for execution in plan.executions
+        if (spec := execution.case.workspace or execution.suite.workspace).container
+        and workspace_spec(execution).container
+    }
+    if wanted and services.containers:
+        services.containers().check((suite, spec) for suite, spec in wanted if spec)
 
 
 def _check_stop(plan: Plan, options: Options) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from skillgym_action.baselines import Store
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from skillgym_action.storage.snapshot_file import SnapshotFile
     from skillgym_action.suite_hosts.suite_host import SuiteHosts
     from skillgym_action.user_templates.renderer import ReportTemplates
+    from skillgym_action.workspaces.session_containers import SessionContainers
     from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
     from skillgym_action.workspaces.workspaces import Workspaces
 
@@ -87,6 +88,7 @@ class Services:
     exist on GitHub only.
     Only if they are configured: ``judge``, the model that grades; ``snapshots``, stored token counts; ``prices`` per
     million tokens, by model; ``templates``, the user's report templates; ``store``, results of earlier runs.
+    ``containers``: makes those of sessions; it is made on first use.
     ``untrusted_configuration``: hides agent configuration of an untrusted commit from agents; None: all is trusted.
     """
 
@@ -111,3 +113,4 @@ class Services:
     event: GitHubEvent | None = None
     templates: ReportTemplates | None = None
     store: Store | None = None
+    containers: Callable[[], SessionContainers] | None = None

@@ -7,7 +7,7 @@ import os
 import signal
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ from skillgym_action.text.redaction import Redactor
 from skillgym_action.workspaces.workspaces import Workspaces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from skillgym_action.baselines import Store
     from skillgym_action.github.api import GitHubApi
@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
+    from skillgym_action.settings.sandbox_options import SandboxOptions
     from skillgym_action.storage.snapshot_file import SnapshotFile
     from skillgym_action.user_templates.renderer import ReportTemplates
+    from skillgym_action.workspaces.session_containers import SessionContainers
     from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
 
 
@@ -193,8 +195,7 @@ def open_services(
     with ExitStack() as stack:
         cancelled = stack.enter_context(_cancellation())
         user = _user(context, options.execute.agent_user if options else user_name, stack)
-        launcher = ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
-        processes = stack.enter_context(launcher)
+        processes = stack.enter_context(_launcher(context, cancelled, user))
         repository, source = Repository(context.root, processes, context.checkout), context.suite_source
         workspaces = stack.enter_context(Workspaces(repository, processes))
         workspaces.hide(_own_paths(context, directory, options))
@@ -230,7 +231,36 @@ def open_services(
             templates=templates,
             event=event or _event_of_command(context),
             store=store_of(context, options.store, processes, clock, logs) if options and options.store else None,
+            containers=_containers(options.sandbox, context, directory, workspaces, stack) if options else None,
         )
+
+
+def _launcher(context: LaunchContext, cancelled: Cancellation, user: AgentUser | None) -> ProcessLauncher:
+    return ProcessLauncher(environment=context.environment, cancelled=cancelled, user=user)
+
+
+def _containers(
+    options: SandboxOptions, context: LaunchContext, directory: Path, workspaces: Workspaces, stack: ExitStack
+) -> Callable[[], SessionContainers]:
+    """What makes the containers of sessions, on first use; no engine is asked before the plan needs one."""
+
+    @cache
+    def containers() -> SessionContainers:
+        from skillgym_action.sandboxes import SandboxSettings
+        from skillgym_action.workspaces.session_containers import SessionContainers
+
+        settings = SandboxSettings(
+            run=directory.name,
+            environment=context.environment,
+            cancelled=workspaces.cancelled,
+            redact=context.redactor.text,
+            proxy_image=options.proxy_image,
+        )
+        made = SessionContainers(options.type, settings, workspaces, bundles=options.bundles)
+        stack.callback(made.close)
+        return made
+
+    return containers
 
 
 def _own_paths(context: LaunchContext, directory: Path, options: Options | None) -> Iterator[str]:

@@ -77,6 +77,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-public-repositories",
         "docs-how-to-shards",
         "docs-how-to-runners-without-docker",
+        "docs-how-to-container-per-case",
         "docs-how-to-compare-with-a-baseline",
         "docs-how-to-control-costs",
         "docs-how-to-nightly-trend",

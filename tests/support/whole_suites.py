@@ -35,7 +35,11 @@ X_BENCH = {
     "workspace": {
         "templateDir": "template",
         "bootstrap": {"command": "sh", "args": ["-c", "x"], "timeout": 5, "env": {"A": "b"}},
-        "limits": {"memory": "2GiB"},
+        "limits": {"memory": "2GiB", "cpus": 1.5, "pids": 100},
+        "build": {"context": "template", "dockerfile": "x.py"},
+        "workdir": "/app",
+        "user": "1000",
+        "network": {"mode": "allow-list", "hosts": ["example.com"]},
     },
     "cases": [
         {
@@ -226,6 +230,49 @@ PLUGIN_PROMPT: dict[str, Any] = {
     "context": {"add_dirs": ["fixtures"]},
 }
 PLUGIN_GRADER: dict[str, Any] = {"type": "regex", "weight": 2, "flags": "i", "match": "count:2", "arm": "both"}
+HARBOR_TASK: dict[str, Any] = {
+    "schema_version": "1.4",
+    "source": "s",
+    "task": {
+        "name": "examples/one",
+        "version": "2",
+        "description": "d",
+        "keywords": ["k"],
+        "authors": [{"name": "n", "email": "e"}],
+    },
+    "metadata": {"tags": ["t"], "difficulty": "easy"},
+    "agent": {"timeout_sec": 5, "user": "worker", "network_mode": "allowlist", "allowed_hosts": ["a.example"]},
+    "verifier": {
+        "timeout_sec": 5,
+        "user": "root",
+        "env": {"A": "b"},
+        "environment_mode": "shared",
+        "network_mode": "allowlist",
+        "allowed_hosts": ["a.example"],
+    },
+    "solution": {"env": {"B": "c"}},
+    "environment": {
+        "build_timeout_sec": 600,
+        "docker_image": "image",
+        "os": "linux",
+        "cpus": 2,
+        "memory_mb": 512,
+        "storage_mb": 1024,
+        "gpus": 0,
+        "env": {"C": "d"},
+        "workdir": "/app",
+        "network_mode": "allowlist",
+        "allowed_hosts": ["b.example"],
+        "healthcheck": {
+            "command": "true",
+            "interval_sec": 1,
+            "timeout_sec": 2,
+            "start_period_sec": 3,
+            "start_interval_sec": 4,
+            "retries": 5,
+        },
+    },
+}
 CONFIGURATION: dict[str, Any] = {
     "runners": {
         "r": {
@@ -245,7 +292,15 @@ CONFIGURATION: dict[str, Any] = {
         "schedule": "parallel",
         "repeat": 2,
         "tags": ["t"],
-        "workspace": {"mode": "isolated", "bootstrap": {"command": "x", "args": ["y"], "env": {"A": "b"}}},
+        "workspace": {
+            "mode": "isolated",
+            "bootstrap": {"command": "x", "args": ["y"], "env": {"A": "b"}},
+            "image": "python:3.12-slim",
+            "workdir": "/app",
+            "user": "1000",
+            "network": {"mode": "allow-list", "hosts": ["example.com"]},
+            "limits": {"cpus": 1.5},
+        },
         "judge": {"api": "anthropic", "model": "m", "votes": 3, "env": {"A": "b"}},
         "limits": {"memory": "2GiB"},
     },
@@ -253,6 +308,7 @@ CONFIGURATION: dict[str, Any] = {
     "report": {"comment": "new"},
     "snapshots": {"metric": "inputTokens", "tolerance": {"percent": 5}},
     "prices": {"m": {"input": 1, "output": 2}},
+    "sandbox": {"type": "docker", "agents": "bundle", "proxyImage": "squid:1"},
     "skills": {"workspace": "repository", "triggerRounds": 3, "arms": ["with"]},
     "plugins": {"allowTools": ["Read"]},
     "arms": {"a": {"files": "x", "remove": ["y"], "env": {"A": "b"}, "commandArgs": ["-x"]}, "b": {"skill": "none"}},
@@ -274,6 +330,17 @@ _CASE = {"evals/one/prompt.md": "Greet.\n"}
 def frontmatter(value: object, body: str) -> str:
     """A Markdown file with that value above the body."""
     return f"---\n{yaml.safe_dump(value, sort_keys=False)}---\n{body}"
+
+
+def toml(value: Any) -> str:
+    """A mapping as TOML, with a line for each key; inner mappings are inline tables."""
+    return "".join(f"{json.dumps(key)} = {_inline(member)}\n" for key, member in value.items())
+
+
+def _inline(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_inline(member)}" for key, member in value.items()) + "}"
+    return f"[{', '.join(map(_inline, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,7 +372,7 @@ class WholeFile:
         """The file with another value in it."""
         if self.body is not None:
             return frontmatter(value, self.body)
-        return json.dumps(value, indent=1)
+        return toml(value) if self.path.endswith(".toml") else json.dumps(value, indent=1)
 
     def loaded(self, root: Path, value: object) -> Loaded:
         """What loading the suite says, and what it keeps, with another value in this file."""
@@ -416,6 +483,17 @@ FILES: dict[str, WholeFile] = {
         suite=MANIFEST,
         body="hello\n",
         beside=_CASE,
+    ),
+    "Harbor task": WholeFile(
+        path="tasks/one/task.toml",
+        value=HARBOR_TASK,
+        format="harbor",
+        suite="tasks",
+        beside={
+            "tasks/one/instruction.md": "Do it.\n",
+            "tasks/one/tests/test.sh": "true\n",
+            "tasks/one/solution/solve.sh": "true\n",
+        },
     ),
     "configuration": WholeFile(path="skillgym.config.yaml", value=CONFIGURATION, format="configuration"),
 }

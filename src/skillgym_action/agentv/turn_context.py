@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.agentv.grader_context import Task
     from skillgym_action.model.assertion import AssertionContext, CommandResult, Files, ModelAccess
+    from skillgym_action.model.case_container import CaseContainer
     from skillgym_action.model.judge_question import Poll, Question, T
     from skillgym_action.model.result import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture, Invocation
@@ -46,6 +47,10 @@ class TurnContext:
 
     def execute(self, invocation: Invocation) -> Capture:
         return self.whole.execute(invocation)
+
+    @property
+    def container(self) -> CaseContainer | None:
+        return self.whole.container
 
     def file_changes(self) -> str | None:
         return self.whole.file_changes()

@@ -60,8 +60,16 @@ class ExecutionDigests:
         if id(spec) not in self._workspaces:
             self._kept.append(spec)
             made_of = (spec.mode, spec.source, spec.bootstrap, spec.hooks, spec.committed, spec.removed_skills)
-            self._workspaces[id(spec)] = self._digest(made_of, [self._input(file) for file in spec.files])
+            files = [self._input(file) for file in spec.files]
+            self._workspaces[id(spec)] = self._digest(made_of, files, *self._container(spec))
         return self._workspaces[id(spec)]
+
+    def _container(self, spec: WorkspaceSpec) -> Iterator[object]:
+        """The container, and what its image is built from; nothing without one, so that digests stay as they were."""
+        if spec.container:
+            yield spec.container
+            if build := spec.container.build:
+                yield self._file(build.context)
 
     def _input(self, file: InputFile) -> object:
         return file.path, file.read_only, self._file(file.source) if file.source else file.content

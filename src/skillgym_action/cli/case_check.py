@@ -21,7 +21,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.judge_question import JudgeConfig
-from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session import AgentConfig, CaseAgentSettings
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import cause, counted, place
 from skillgym_action.repository.reference_solutions import problem_with, solution_paths, solutions_folder
@@ -118,13 +118,19 @@ class _CheckedCases:
         return tuple([self._with_cases(suite, selected) for suite in replaced])
 
     def _with_stand_in(self, suite: BenchmarkSuite) -> BenchmarkSuite:
-        folder = Path(solutions_folder(str(suite.file)))
-        agent = (
-            AgentConfig(type="nop") if self.stand_in == "nop" else AgentConfig(type="reference", sessions=str(folder))
-        )
-        runner = Runner(id=self.stand_in, path_key=self.stand_in, agent=agent)
+        runner = Runner(id=self.stand_in, path_key=self.stand_in, agent=self._agent(suite))
         cases = [replace(case, runners=(), retries=0, model=None, budget=None, depends_on=()) for case in suite.cases]
+        if self.stand_in == "oracle":
+            cases = [_with_its_solution(case) for case in cases]
         return replace(suite, runners=(runner,), cases=tuple(cases), budget=None)
+
+    def _agent(self, suite: BenchmarkSuite) -> AgentConfig:
+        """The stand-in. Solutions that are programs, run in containers, have the same command in the whole suite."""
+        if self.stand_in == "nop":
+            return AgentConfig(type="nop")
+        if command := next((case.solution.command for case in suite.cases if case.solution), None):
+            return AgentConfig(type="command", command=command)
+        return AgentConfig(type="reference", sessions=solutions_folder(str(suite.file)))
 
     def _with_cases(self, suite: BenchmarkSuite, selected: set[tuple[str, str]]) -> BenchmarkSuite:
         kept = []
@@ -140,8 +146,18 @@ class _CheckedCases:
     def _reason_to_leave_out(self, suite: BenchmarkSuite, case: BenchmarkCase) -> str | None:
         if self.stand_in == "nop":
             return EXPECTED_FAIL if case.expected_fail else None
+        if case.solution:
+            return None
         paths = solution_paths(Path(solutions_folder(str(suite.file))), case.id)
         return problem_with(paths, self._checkout) if paths else "it has no reference solution"
+
+
+def _with_its_solution(case: BenchmarkCase) -> BenchmarkCase:
+    """The case; if its solution is a program, that is brought into its container, with its environment."""
+    if case.solution is None or case.workspace is None:
+        return case
+    workspace = replace(case.workspace, preparation=case.solution.preparation(case.workspace.preparation))
+    return replace(case, workspace=workspace, agent=CaseAgentSettings(env=case.solution.env))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

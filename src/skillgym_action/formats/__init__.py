@@ -26,6 +26,7 @@ FORMATS = {
     "agentv": "skillgym_action.agentv.suite",
     "plugin-evals": "skillgym_action.plugin_evals.suite",
     "skill-evals": "skillgym_action.skill_evals.suite",
+    "harbor": "skillgym_action.harbor.suite",
 }
 
 

@@ -11,6 +11,12 @@ from pydantic.alias_generators import to_camel
 
 from skillgym_action.assertions.check import SuiteCheck
 from skillgym_action.documents.arm_sections import NO_SUITE_ARMS, SuiteArms, suite_arms
+from skillgym_action.documents.container_sections import (
+    ContainerKeyError,
+    container_keys,
+    container_limits,
+    container_spec,
+)
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
 from skillgym_action.formats import vendored_folder
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS, MAX_REPLY_PATH_CHARACTERS
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.formats import SuiteFile
+    from skillgym_action.model.containers import ContainerSpec
 
 _IMPORT_LIKENESS = 0.8
 _MISSING_MODULE = re.compile(r"(?:No module named|Cannot find package) '([^']+)'")
@@ -145,6 +152,7 @@ class HostWorkspace(HostReply):
     cwd: str | None = None
     bootstrap: HostBootstrap | None = None
     limits: object = None
+    container: dict[str, object] = {}
 
 
 class HostArms(HostReply):
@@ -263,8 +271,9 @@ def _workspace(workspace: HostWorkspace, source: SuiteFile) -> WorkspaceSpec:
     Raises SuiteError.
     """
     folder = source.file.parent
+    container, others = _container(workspace, source)
     try:
-        limits = parse_workspace_limits(workspace.limits)
+        limits = parse_workspace_limits(others)
     except LimitError as error:
         key_path = "workspace.limits" + (f".{error.key}" if error.key else "")
         location = Location(path=source.path)
@@ -284,7 +293,21 @@ def _workspace(workspace: HostWorkspace, source: SuiteFile) -> WorkspaceSpec:
         cwd=None if workspace.cwd is None else folder / workspace.cwd,
         bootstrap=_bootstrap(workspace.bootstrap, folder) if workspace.bootstrap else None,
         limits=limits,
+        container=container,
     )
+
+
+def _container(workspace: HostWorkspace, source: SuiteFile) -> tuple[ContainerSpec | None, object]:
+    """The container that a workspace asks for, and its other limits. Raises SuiteError."""
+    try:
+        limits, cpus = container_limits(workspace.limits)
+        keys, isolated = container_keys(workspace.container), workspace.mode == "isolated"
+        spec = container_spec(keys, cpus, source.file.parent, source.refusal, isolated=isolated)
+    except ContainerKeyError as error:
+        location = Location(path=source.path)
+        problem = Problem(message=error.message, location=location, key_path=f"workspace.{error.key}")
+        raise SuiteError.of(problem) from error
+    return spec, limits
 
 
 def _bootstrap(bootstrap: HostBootstrap, folder: Path) -> Bootstrap:

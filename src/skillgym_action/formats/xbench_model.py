@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Discriminator, Field, Tag
 
 from skillgym_action.documents.arm_sections import ArmSection  # noqa: TC001 - pydantic reads annotations
+from skillgym_action.documents.container_sections import ContainerKeys
 from skillgym_action.documents.option_values import Count, Size  # noqa: TC001 - pydantic reads annotations
 from skillgym_action.formats.xbench_expectations import ExpectationSection, Seconds, Text, XbenchSection
 
@@ -34,15 +35,20 @@ class SuiteBootstrapSection(XbenchSection):
 
 
 class SuiteLimitsSection(XbenchSection):
-    """``workspace.limits``: what a session may use; they can only lower the limits of the run."""
+    """``workspace.limits``: what a session may use; they can only lower the limits of the run.
+
+    ``cpus`` is for containers; ``pids`` is another name of ``processes``.
+    """
 
     memory: Size = None
     disk: Size = None
     processes: Count = None
     file_size: Size = Field(default=None, alias="fileSize")
+    cpus: float | None = Field(default=None, gt=0)
+    pids: Count = None
 
 
-class SuiteWorkspaceSection(XbenchSection):
+class SuiteWorkspaceSection(XbenchSection, ContainerKeys):
     """``workspace``. Without ``templateDir`` it is a copy of the repository; ``bootstrap`` may be one shell line."""
 
     template_dir: Text | None = Field(default=None, alias="templateDir")

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     import regex
 
+    from skillgym_action.model.case_container import CaseContainer
     from skillgym_action.model.judge_question import JudgeInfo, Poll, Question, T
     from skillgym_action.model.result import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture, Invocation
@@ -154,6 +155,11 @@ class AssertionContext(Classifier, Protocol):
 
         After ``invocation.timeout`` seconds all of its processes are ended.
         """
+        ...
+
+    @property
+    def container(self) -> CaseContainer | None:
+        """The container of the session; None: its programs are processes of this machine."""
         ...
 
     def file_changes(self) -> str | None:

@@ -146,6 +146,23 @@ class Watcher(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionPlaces:
+    """The folders of a session by the paths that its programs use: in a container they are others than the tool's."""
+
+    workspace: Path
+    home: Path
+    scratch: Path
+
+
+class Programs(Protocol):
+    """What the programs of a session are run by: processes of this machine, or of a container."""
+
+    def run(self, invocation: Invocation, *, stdout: Path, stderr: Path, watch: Watcher | None = None) -> Capture:
+        """Run a program to its end, with its output in files; never raises for what the program does."""
+        ...
+
+
 # --- what is seen of it -----------------------------------------------------------------------------
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.arm import Arm
     from skillgym_action.model.assertion import Assertion, TurnJudge
+    from skillgym_action.model.case_container import ContainerPreparation, ContainerSolution
+    from skillgym_action.model.containers import ContainerSpec
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.resource_limits import ResourceLimits
@@ -111,7 +113,8 @@ class WorkspaceSpec:
     ``judge_after_hooks``: assertions are evaluated after ``after_each``, not before. ``limits`` lower those of the run.
     ``files``: copied into it. ``committed``: all of that is the only commit of a Git repository. ``removed_skills``:
     names of skills that copies of the repository do not contain. ``skills``: installed where the runner's agent looks
-    for skills; they are in no commit, and no change of the agent's.
+    for skills; they are in no commit, and no change of the agent's. ``container``: what the programs of the session run
+    in; None: they are processes of this machine. ``preparation``: what is done in the container before the agent.
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
@@ -126,6 +129,8 @@ class WorkspaceSpec:
     committed: bool = False
     removed_skills: tuple[str, ...] = ()
     skills: tuple[SkillUnderTest, ...] = ()
+    container: ContainerSpec | None = None
+    preparation: ContainerPreparation | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,6 +178,7 @@ class BenchmarkCase:
     sessions end once that is known. ``repetitions``: unless the user says how many. ``averaged``: the mean score of its
     repetitions has to reach the threshold, not that of each. ``trials``: what else holds for retries and repetitions.
     ``agent``: what it asks of its agent. ``conversation``: its turns; ``prompt`` is that of the first one.
+    ``solution``: a program that solves it in its container; None: its reference solution is files, if it has one.
     """
 
     id: str
@@ -203,6 +209,7 @@ class BenchmarkCase:
     trials: TrialRule | None = None
     agent: CaseAgentSettings | None = None
     conversation: CaseConversation | None = None
+    solution: ContainerSolution | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,7 +26,7 @@ class HomeConflictError(Exception):
 def write_home(workspace: SessionWorkspace, arm: Arm | None, own: Mapping[Path, str]) -> None:
     """Write the files of the arm into the session's home, but those that the tool writes (``own``). Raises OSError."""
     for file in arm.home if arm else ():
-        if workspace.home / file.path not in own:
+        if workspace.places.home / file.path not in own:
             workspace.write_home(file.path, file.content, file.mode)
 
 

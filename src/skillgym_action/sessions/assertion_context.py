@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.regex import SearchBudget
-from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
-from skillgym_action.model.session import Ending, Invocation
+from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Usage
+from skillgym_action.sessions.case_container import CommandRun, container_of_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,40 +25,14 @@ if TYPE_CHECKING:
     from skillgym_action.judge.client import Judge
     from skillgym_action.judge.model_proxy import ModelCall
     from skillgym_action.model.assertion import ModelAccess, TurnJudge
+    from skillgym_action.model.case_container import CaseContainer
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.judge_question import Answer, Poll, Question, T
     from skillgym_action.model.result import FunctionReply, Judgement, Outcome
-    from skillgym_action.model.session import Capture
+    from skillgym_action.model.session import Capture, Programs
     from skillgym_action.model.verdicts import FailureClass
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import SessionWorkspace, WorkspaceFiles
-
-
-@dataclass(frozen=True, slots=True)
-class CommandRun:
-    """The result of a command; implements ``model.assertion.CommandResult``."""
-
-    capture: Capture
-
-    @property
-    def exit_code(self) -> int | None:
-        return self.capture.exit_code if self.capture.ending is Ending.EXITED else None
-
-    @property
-    def timed_out(self) -> bool:
-        return self.capture.ending is Ending.TIMED_OUT
-
-    @property
-    def seconds(self) -> float:
-        return self.capture.seconds
-
-    @property
-    def logs(self) -> tuple[str, ...]:
-        return self.capture.logs
-
-    @property
-    def tail(self) -> str:
-        return self.capture.stdout.tail(COMMAND_TAIL_BYTES) + self.capture.stderr.tail(COMMAND_TAIL_BYTES)
 
 
 class SuiteClassifier:
@@ -148,11 +122,16 @@ class SessionAssertionContext(SuiteClassifier):
     def run(self, command: str, timeout: float) -> CommandRun:
         """Run a shell command in the workspace root, as the agent's user."""
         argv, identity = ("sh", "-c", command), self._workspace.identity
-        invocation = Invocation(argv=argv, cwd=self._workspace.path, timeout=timeout, identity=identity)
-        return CommandRun(self._run(invocation))
+        cwd = self._workspace.places.workspace
+        invocation = Invocation(argv=argv, cwd=cwd, timeout=timeout, identity=identity)
+        return CommandRun(self._run(invocation, self._workspace.programs))
 
     def execute(self, invocation: Invocation) -> Capture:
-        """Run a program of the suite, as the suite's user, with an empty home and without secrets."""
+        """Run a program of the suite, as the suite's user, with an empty home and without secrets.
+
+        It is a file of this machine, and runs here; a workspace in a container is a copy for it.
+        """
+        self._workspace.renew_copy()
         return self._run(replace(invocation, identity=self._workspace.suite_identity))
 
     def _begin(self) -> None:
@@ -161,16 +140,30 @@ class SessionAssertionContext(SuiteClassifier):
         if before_judging:
             before_judging()
 
-    def _run(self, invocation: Invocation) -> Capture:
+    def _run(self, invocation: Invocation, programs: Programs | None = None) -> Capture:
         self._begin()
-        name = f"command-{next(self._commands)}"
-        stdout, stderr = self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
-        env = {**self._workspace.grader_env(), **invocation.env}
+        stdout, stderr = self._log_files()
+        here = programs is None
+        env = {**self._workspace.grader_env(here=here), **invocation.env}
         limited = replace(invocation, env=env, limits=self._execution.limits, folders=self._workspace.folders)
-        capture = self._services.processes.run(limited, stdout=stdout, stderr=stderr)
+        capture = (programs or self._services.processes).run(limited, stdout=stdout, stderr=stderr)
         self._services.directory.redact(stdout, stderr)
         written = ((capture.stdout, stdout), (capture.stderr, stderr))
         return replace(capture, logs=tuple(path.name for output, path in written if output.tail(1)))
+
+    @property
+    def container(self) -> CaseContainer | None:
+        """The container of the session; None: its programs are processes of this machine."""
+        spec = self._execution.case.workspace or self._execution.suite.workspace
+        if spec.container is None or not self._workspace.in_container:
+            return None
+        self._begin()
+        return container_of_session(self._services, self._workspace, spec.container, self._log_files)
+
+    def _log_files(self) -> tuple[Path, Path]:
+        """The files for the output of the next command."""
+        name = f"command-{next(self._commands)}"
+        return self._folder / f"{name}.stdout.log", self._folder / f"{name}.stderr.log"
 
     def file_changes(self) -> str | None:
         """The agent's changes as a unified diff, computed once: later changes by graders are not in it."""
@@ -228,7 +221,8 @@ class SessionAssertionContext(SuiteClassifier):
         if self.report is None:
             return ()
         self._begin()
-        return self._services.hosts.judge(self._execution.suite.file, case_id, self.report)
+        report = self._workspace.report_of_copy(self.report)
+        return self._services.hosts.judge(self._execution.suite.file, case_id, report)
 
     def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
         """What a grading function of the suite program says about an answer."""

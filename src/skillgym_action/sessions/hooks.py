@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import HOOK_TAIL_BYTES
+from skillgym_action.model.errors import InstallError, SandboxError
 from skillgym_action.model.hooks import REPO_BUNDLE
 from skillgym_action.model.result import Judgement
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.model.verdicts import Status
+from skillgym_action.sessions.case_container import container_of_session
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.arm import Arm
+    from skillgym_action.model.containers import ContainerSpec
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.hooks import Hook, Hooks, RepositoryFetch
     from skillgym_action.model.session import Capture
@@ -126,7 +130,12 @@ def prepare_workspace(services: Services, execution: Execution, folder: Path) ->
         else:
             agent = AGENTS[execution.runner.agent.type]
             workspace = services.workspaces.create(commands.spec, agent.skills, plugins=agent.plugins)
-            commands.prepare_own(workspace)
+            try:
+                commands.start_container(workspace)
+                commands.prepare_own(workspace)
+            except OSError:
+                workspace.close()
+                raise
     except OSError as error:
         raise NotPreparedError("workspace", f"the workspace could not be created: {error}") from error
     if not workspace.path.is_dir():
@@ -202,6 +211,37 @@ class _SessionCommands:
         self.run_before_all(workspace)
         self.remove_for_arm(workspace)
 
+    def start_container(self, workspace: SessionWorkspace) -> None:
+        """Make the container of the session, if it runs in one. Raises NotPreparedError."""
+        container, containers = self.spec.container, self.services.containers
+        if container is None:
+            return
+        if containers is None:
+            raise NotPreparedError("container", "the session needs a container, and there is no sandbox", workspace)
+        try:
+            containers().start(workspace, container, self.execution.agent, self.execution.limits)
+        except (SandboxError, InstallError, OSError) as error:
+            raise NotPreparedError("container", f"the container could not be made: {error}", workspace) from error
+        if self.spec.preparation:
+            self.prepare_container(workspace, container)
+
+    def prepare_container(self, workspace: SessionWorkspace, spec: ContainerSpec) -> None:
+        """Do what the format of the suite does before an agent starts. Raises NotPreparedError."""
+        numbers = count(1)
+
+        def logs() -> tuple[Path, Path]:
+            name = f"prepare-{next(numbers)}"
+            return self.folder / f"{name}.stdout.log", self.folder / f"{name}.stderr.log"
+
+        try:
+            inside = container_of_session(self.services, workspace, spec, logs)
+            trouble = self.spec.preparation.prepare(inside) if self.spec.preparation else None
+        except OSError as error:
+            message = f"the container cannot be prepared: {error}"
+            raise NotPreparedError("container", message, workspace) from error
+        if trouble:
+            raise NotPreparedError(trouble.kind, trouble.message, workspace)
+
     def prepare_own(self, workspace: SessionWorkspace) -> None:
         """Prepare a workspace that is not shared. Its state is recorded then: changes count from there."""
         self.check_access(workspace)
@@ -228,12 +268,12 @@ class _SessionCommands:
             raise NotPreparedError("workspace", f"{message} itself; let the suite use a copy", workspace)
         self.remove_for_arm(workspace)
         for file in self.arm.files:
-            workspace.inside.write(file.path, file.content, file.mode)
+            workspace.write_file(file.path, file.content, file.mode)
 
     def remove_for_arm(self, workspace: SessionWorkspace) -> None:
         """Remove what the arm removes, except its own files; after the bootstrap, too, which may have made it."""
         if self.arm and self.arm.remove:
-            workspace.inside.remove(removed_by(self.arm, workspace.inside.snapshot()))
+            workspace.remove_paths(removed_by(self.arm, workspace.inside.snapshot()))
 
     def remove_untrusted_configuration(self, workspace: SessionWorkspace) -> None:
         """Remove untrusted agent configuration. Last of all, since templates and bootstraps may contain some, too."""
@@ -245,8 +285,8 @@ class _SessionCommands:
         if bootstrap := self.spec.bootstrap:
             env = {**self._env(workspace), **dict(bootstrap.env)}
             invocation = Invocation(
-                argv=bootstrap.argv,
-                cwd=workspace.path,
+                argv=workspace.reachable(bootstrap.argv, self.services.suites.root),
+                cwd=workspace.places.workspace,
                 timeout=bootstrap.timeout,
                 env=env,
                 identity=workspace.suite_identity,
@@ -263,9 +303,10 @@ class _SessionCommands:
         """The bundle of a repository; None if it cannot be fetched so: then the hook itself fetches it."""
 
         def fetched(target: Path) -> Path | None:
-            path = workspace.home / "fetched.bundle"
+            path = workspace.places.home / "fetched.bundle"
             invocation = self._invocation(replace(hook, argv=fetch.argv), workspace, "__before_all__")
-            failure = self._run(replace(invocation, env={**invocation.env, REPO_BUNDLE: str(path)}), "fetch")
+            fetching = replace(invocation, env={**invocation.env, REPO_BUNDLE: str(path)})
+            failure = self._run(fetching, "fetch", workspace)
             found = () if failure else workspace.collect((path.name,), target)
             workspace.remove_from_home(path.name)
             return found[0] if found else None
@@ -283,7 +324,7 @@ class _SessionCommands:
         test_id = "__after_all__" if stage == "after_all" else self.execution.case.id
         for hook in () if self.services.cancelled else hooks:
             try:
-                failure = self._run(self._invocation(hook, workspace, test_id), stage)
+                failure = self._run(self._invocation(hook, workspace, test_id), stage, workspace)
             except OSError as error:
                 failure = str(error)
             if failure:
@@ -291,22 +332,23 @@ class _SessionCommands:
                 self.services.observer.progress(f"{where}: {stage}: {failure}")
 
     def _run_required(self, invocation: Invocation, stage: str, workspace: SessionWorkspace) -> None:
-        if failure := self._run(invocation, stage):
+        if failure := self._run(invocation, stage, workspace):
             message = failure if stage == "bootstrap" else f"{stage}: {failure}"
             raise NotPreparedError("workspace-bootstrap", message, workspace)
 
-    def _run(self, invocation: Invocation, stage: str) -> str | None:
+    def _run(self, invocation: Invocation, stage: str, workspace: SessionWorkspace) -> str | None:
         """Run a command, with logs. Why it failed; None: it succeeded."""
         logs = self.folder / f"{stage}.stdout.log", self.folder / f"{stage}.stderr.log"
         limited = replace(invocation, limits=self.execution.limits)
-        capture = self.services.processes.run(limited, stdout=logs[0], stderr=logs[1])
+        programs = workspace.programs or self.services.processes
+        capture = programs.run(limited, stdout=logs[0], stderr=logs[1])
         self.services.directory.redact(*logs)
         return _failure(invocation, capture)
 
     def _invocation(self, hook: Hook, workspace: SessionWorkspace, test_id: str) -> Invocation:
         case = self.execution.case
         values = {
-            "workspace_path": str(workspace.path),
+            "workspace_path": str(workspace.places.workspace),
             "test_id": test_id,
             "eval_run_id": self.services.directory.path.name,
             "case_input": case.prompt,
@@ -314,7 +356,7 @@ class _SessionCommands:
         }
         return Invocation(
             argv=tuple(_filled(word, values) for word in hook.argv),
-            cwd=hook.cwd or workspace.path,
+            cwd=hook.cwd or workspace.places.workspace,
             timeout=hook.timeout,
             env=self._env(workspace),
             stdin=json.dumps(values, ensure_ascii=False),
@@ -325,10 +367,11 @@ class _SessionCommands:
     def _env(self, workspace: SessionWorkspace) -> dict[str, str]:
         env = {
             **workspace.grader_env(),
-            "SKILLGYM_WORKSPACE": str(workspace.path),
-            "SKILLGYM_OUTPUT_DIR": str(self.services.directory.path),
-            "SKILLGYM_ARTIFACT_DIR": str(self.folder),
+            "SKILLGYM_WORKSPACE": str(workspace.places.workspace),
         }
+        if not workspace.in_container:
+            env["SKILLGYM_OUTPUT_DIR"] = str(self.services.directory.path)
+            env["SKILLGYM_ARTIFACT_DIR"] = str(self.folder)
         if self.is_shared:
             return env
         return env | {"SKILLGYM_CASE_ID": self.execution.case.id, "SKILLGYM_RUNNER_ID": self.execution.runner.id}

@@ -20,7 +20,7 @@ from skillgym_action.model.arm import compared
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
-from skillgym_action.model.session import NO_CASE_SETTINGS, Ending, Session
+from skillgym_action.model.session import NO_CASE_SETTINGS, Ending, Session, SessionPlaces
 from skillgym_action.model.session_report import Cost, SessionReport, Trouble, Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, NOT_BY_ASSERTIONS
 from skillgym_action.processes.outputs import OutputFile
@@ -46,10 +46,11 @@ from skillgym_action.transcripts.trouble_signs import trouble_of_signal
 from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from skillgym_action.agents import Agent
+    from skillgym_action.model.containers import RefusedConnection
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.session import Capture, Invocation
     from skillgym_action.services import Services
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 NEVER_RAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
 SUPERVISOR_LOST = "the supervisor of the session's programs was killed, so it is unknown how they ended"
+MAX_LISTED_CONNECTIONS = 3
 NO_COST = Cost(usd=0.0, source="computed")
 
 
@@ -161,6 +163,7 @@ class _SessionRun:
         home = self._services.workspaces.new_records_folder()
         agent_run = self._run_agent(workspace, home, context)
         judgement = self._judge(workspace, agent_run, context)
+        judgement = with_refused_connections(judgement, self._refused(workspace))
         hooks.run_hooks_after_session(self._services, self._execution, workspace, self._folder)
         questions = follow_ups(judgement) if agent_run.report else ()
         if agent_run.report and questions:
@@ -210,23 +213,22 @@ class _SessionRun:
         """Run the agent for one prompt and read its output."""
         agent_type = self._execution.runner.agent.type
         agent, prefix = agent_named(agent_type), f"turn-{session.turn}." if session.turn > 1 else ""
+        info = AGENTS[agent_type]
         invocation = self._confined(agent.invocation(session), workspace)
-        watched = AGENTS[agent_type].streams or self._execution.runner.agent.output == "events"
+        watched = info.streams or self._execution.runner.agent.output == "events"
         limits = self._limits(agent, session) if watched else None
         began = self._services.clock.now()
+        stdout, stderr = self._folder / f"{prefix}stdout.log", self._folder / f"{prefix}stderr.log"
         try:
-            if session.turn <= 1:
-                write_home(workspace, self._execution.arm, invocation.files)
-            workspace.write(with_arm_settings(invocation.files, workspace.home, self._execution.arm))
+            invocation = self._with_files(workspace, session, invocation)
+            self._log_command(invocation)
+            capture = self._captured(workspace, invocation, (stdout, stderr), limits)
         except OSError as error:
             return _AgentRun(trouble=Trouble(kind="workspace", message=f"cannot write the agent's files: {error}"))
         except HomeConflictError as error:
             return _AgentRun(trouble=Trouble(kind="workspace", message=str(error)))
-        stdout, stderr = self._folder / f"{prefix}stdout.log", self._folder / f"{prefix}stderr.log"
-        self._log_command(invocation)
-        capture = self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
         self._log_ending(capture)
-        silence = limits.silence() if limits and AGENTS[agent_type].streams else None
+        silence = limits.silence() if limits and info.streams else None
         ended = began + timedelta(seconds=capture.seconds)
         runner, started_at, ended_at = runner_ref(self._execution), iso_timestamp(began), iso_timestamp(ended)
         records: tuple[Path, ...] = ()
@@ -257,6 +259,27 @@ class _SessionRun:
         report = replace(report, trouble=trouble, raw_artifacts=_raw_artifacts(self._folder))
         return _AgentRun(report=report, trouble=trouble, records=records)
 
+    def _with_files(self, workspace: SessionWorkspace, session: Session, invocation: Invocation) -> Invocation:
+        """The invocation, whose files are written. Raises OSError, HomeConflictError."""
+        arm = self._execution.arm
+        if session.turn <= 1:
+            write_home(workspace, arm, invocation.files)
+        workspace.write(with_arm_settings(invocation.files, workspace.places.home, arm))
+        if AGENTS[session.agent.type].replays:
+            return invocation
+        return replace(invocation, argv=workspace.reachable(invocation.argv, self._services.suites.root))
+
+    def _captured(
+        self, workspace: SessionWorkspace, invocation: Invocation, logs: tuple[Path, Path], limits: SessionLimits | None
+    ) -> Capture:
+        """Run the agent where the session's programs run; a program of the tool that stands in for it runs here."""
+        stdout, stderr = logs
+        if not AGENTS[self._execution.runner.agent.type].replays:
+            programs = workspace.programs or self._services.processes
+            return programs.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
+        with workspace.changed_by_tool():
+            return self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
+
     def _limits(self, agent: Agent, session: Session) -> SessionLimits:
         """What may stop the session: a limit, or that its trigger query is answered."""
         rule, reading = self._execution.case.trigger, agent.reading(session)
@@ -283,22 +306,24 @@ class _SessionRun:
     def _session(self, workspace: SessionWorkspace) -> Session:
         execution = self._execution
         suite, case, runner = execution.directory.split("/")
-        agent = execution.agent
+        agent, places = execution.agent, workspace.places
+        if AGENTS[execution.runner.agent.type].replays:
+            places = SessionPlaces(workspace=workspace.path, home=workspace.home, scratch=workspace.scratch)
         return Session(
-            agent=agent if agent.model == execution.model else replace(agent, model=execution.model),
+            agent=replace(agent, model=execution.model, command=workspace.command or agent.command),
             prompt=execution.case.prompt,
             case_id=execution.case.id,
             key=(suite, case, runner, f"repeat-{self._repetition}"),
-            workspace=workspace.path,
-            home=workspace.home,
-            scratch=workspace.scratch,
+            workspace=places.workspace,
+            home=places.home,
+            scratch=places.scratch,
             timeout=execution.timeout,
             max_steps=self._options.max_steps or execution.case.max_steps,
             budget=execution.budget,
             files=execution.case.files,
             prices=self._services.prices,
             settings=execution.case.agent or NO_CASE_SETTINGS,
-            plugins=tuple(workspace.path / path for path in workspace.installed.plugins),
+            plugins=tuple(places.workspace / path for path in workspace.installed.plugins),
         )
 
     def _confined(self, invocation: Invocation, workspace: SessionWorkspace) -> Invocation:
@@ -306,7 +331,7 @@ class _SessionRun:
         agent = self._execution.agent
         info = AGENTS[agent.type]
         skill = workspace.installed.paths[:1] if info.skills_variable else ()
-        installed = {str(info.skills_variable): str(workspace.path / path) for path in skill}
+        installed = {str(info.skills_variable): str(workspace.places.workspace / path) for path in skill}
         of_case = self._execution.case.agent.env if self._execution.case.agent else ()
         return replace(
             invocation,
@@ -338,7 +363,8 @@ class _SessionRun:
         except OSError as error:
             judgement = trouble_judgement(Trouble(kind="workspace", message=f"the session cannot be judged: {error}"))
         self._secrets.add(context.findings)
-        judgement = without_place(judgement, workspace.path) if workspace.is_own else judgement
+        if workspace.is_own:
+            judgement = without_place(judgement, workspace.path)
         judgement = CANCELLED_JUDGEMENT if self._services.cancelled else judgement
         return judgement if judgement.cost_usd == context.cost_usd else replace(judgement, cost_usd=context.cost_usd)
 
@@ -360,6 +386,13 @@ class _SessionRun:
         with suppress(OSError):
             if diff := workspace.diff(changes):
                 self._secrets.write("changes.diff", clipped(diff, MAX_STORED_DIFF_CHARACTERS))
+
+    def _refused(self, workspace: SessionWorkspace) -> tuple[RefusedConnection, ...]:
+        """The connections that the network of the container refused, which are stored."""
+        refused = () if self._services.cancelled else workspace.refused_connections()
+        if refused:
+            self._secrets.write_scanned("network.json", json.dumps({"refused": [to_json(each) for each in refused]}))
+        return refused
 
     # --- cleanup ------------------------------------------------------------------------------------
 
@@ -401,6 +434,16 @@ def execution_result(execution: Execution, judgement: Judgement, report: Session
         session_id=report.session_id if report else None,
         arm=execution.arm_name,
     )
+
+
+def with_refused_connections(judgement: Judgement, refused: Sequence[RefusedConnection]) -> Judgement:
+    """The judgement; if the session failed, or could not be judged, its message names what the network refused."""
+    if not refused or judgement.failure is None:
+        return judgement
+    shown = ", ".join(connection.target for connection in refused[:MAX_LISTED_CONNECTIONS])
+    more = len(refused) - MAX_LISTED_CONNECTIONS
+    also = f"; the container's network refused: {shown}" + (f" and {more} more" if more > 0 else "")
+    return replace(judgement, failure=replace(judgement.failure, message=judgement.failure.message + also))
 
 
 def _held(judgement: Judgement) -> tuple[bool | None, ...]:

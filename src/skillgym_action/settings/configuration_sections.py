@@ -19,6 +19,7 @@ from pydantic import (
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.documents.arm_sections import ArmsByName, references
+from skillgym_action.documents.container_sections import ContainerKeys
 from skillgym_action.documents.option_values import Count, Milliseconds, Points, Require, Size, Words
 from skillgym_action.filesystem.globs import matches_nothing
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
@@ -28,6 +29,7 @@ from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
 from skillgym_action.settings.foreign_options import reporter_of_skillgym
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Reuse, Schedule, Stop, StoreName
+from skillgym_action.settings.sandbox_options import SandboxType
 
 
 class _Model(BaseModel):
@@ -93,13 +95,20 @@ class BootstrapSection(_Model):
     env: dict[str, str] = {}
 
 
-class WorkspaceSection(_Model):
+class WorkspaceLimitsSection(_Model):
+    """``run.workspace.limits``: of the containers; other limits are ``run.limits``."""
+
+    cpus: PositiveFloat | None = None
+
+
+class WorkspaceSection(_Model, ContainerKeys):
     """``run.workspace``: the default for suites without a workspace of their own."""
 
     mode: Literal["none", "shared", "isolated"]
     cwd: str | None = None
     template_dir: str | None = None
     bootstrap: BootstrapSection | None = None
+    limits: WorkspaceLimitsSection | None = None
 
 
 class JudgeSection(_Model):
@@ -213,6 +222,14 @@ class SkillsSection(_Model):
     arms: Words = ()
 
 
+class SandboxSection(_Model):
+    """``sandbox``: what makes the containers of sessions. ``proxyImage``: an image with squid, for their network."""
+
+    type: SandboxType | None = None
+    agents: Literal["bundle", "image"] = "bundle"
+    proxy_image: Annotated[str | None, Field(min_length=1)] = None
+
+
 class PluginsSection(_Model):
     """``plugins``: suites of plugins. ``allow_tools``: what their cases may use, on agents that limit tools."""
 
@@ -245,6 +262,7 @@ class ConfigFile(_Model):
     prices: dict[str, PriceSection] = {}
     skills: SkillsSection = SkillsSection()
     plugins: PluginsSection = PluginsSection()
+    sandbox: SandboxSection = SandboxSection()
     arms: ArmsByName | None = None
     store: StoreName | None = None
     reuse: Reuse | None = None

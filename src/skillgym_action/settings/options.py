@@ -50,6 +50,7 @@ from skillgym_action.settings.option_types import (
     Stop,
     StoreName,
 )
+from skillgym_action.settings.sandbox_options import SandboxFields, SandboxOptions
 from skillgym_action.settings.shard_options import ShardOptions, ShardSettings
 from skillgym_action.settings.trend_options import TrendSettings
 
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 
 
-class Settings(ForeignSettings, TrendSettings, ShardSettings):
+class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -498,3 +499,4 @@ class Options:
     attempt: AttemptOptions = field(default_factory=AttemptOptions)
     templates: TemplateSources | None = None
     judge: JudgeConfig | None = None
+    sandbox: SandboxOptions = field(default_factory=SandboxOptions)

@@ -30,6 +30,7 @@ from skillgym_action.settings.options import (
     Settings,
 )
 from skillgym_action.settings.runners import configured_runners
+from skillgym_action.settings.sandbox_options import configured_container, sandbox_options
 from skillgym_action.settings.shard_options import with_shard
 from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
 from skillgym_action.settings.written_reports import PublishOptions
@@ -108,6 +109,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         attempt=attempt_options(settings, context),
         templates=_templates(settings, config, context),
         judge=_judge(config, context.environment),
+        sandbox=sandbox_options(settings, config),
     )
 
 
@@ -414,6 +416,7 @@ def _workspace(settings: Settings, config: Config, context: LaunchContext) -> Wo
         )
         if bootstrap
         else None,
+        container=configured_container(section, folder, context),
     )
 
 

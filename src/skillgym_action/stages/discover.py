@@ -28,16 +28,17 @@ EXTENSIONS = {
     ".py": ("python",),
     **dict.fromkeys((".ts", ".mts", ".cts"), ("typescript", "agentv")),
     **dict.fromkeys((".js", ".mjs", ".cjs"), ("typescript",)),
-    **dict.fromkeys((".yaml", ".yml"), ("agentv", "plugin-evals")),
+    **dict.fromkeys((".yaml", ".yml"), ("agentv", "plugin-evals", "harbor")),
     ".jsonl": ("agentv",),
     ".md": ("plugin-evals",),
+    ".toml": ("harbor",),
 }
 CHOSEN_EXTENSIONS = {".json": ("agentv",)}
 """Formats that read files with these endings only where ``--format`` names them: another one reads them otherwise."""
 
 
-PARTED = "plugin-evals"
-"""The format whose suites have cases in files of their own."""
+PARTED = ("plugin-evals", "harbor")
+"""The formats whose suites have cases in files of their own."""
 
 
 @dataclass(slots=True)
@@ -210,7 +211,7 @@ def _likely_formats(repository: Repository, path: str, file: Path, formats: Sequ
         head = ""
     else:
         yield from (name for name in formats if format_named(name).accepts(path, head))
-    whole = [name for name in formats if name != PARTED]
+    whole = [name for name in formats if name not in PARTED]
     yield from (name for name in whole if format_named(name).named(path))
     yield from (name for name in whole if format_named(name).rejection(path, head))
 
@@ -224,7 +225,7 @@ def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
             continue
         named = [name for name in likely if format_named(name).named(path)]
         if name := _format_of(search, path, named, likely):
-            if name == PARTED:
+            if name in PARTED:
                 if part := _as_part(search.repository, path, named):
                     yield part
                 continue
@@ -240,8 +241,10 @@ def _as_part(repository: Repository, path: str, named: Collection[str]) -> Found
         except OSError:
             return None
 
-    suite = part_of(PARTED, path, read) if PARTED in named else None
-    return FoundSuite(path=suite, file=repository.root / suite, format=PARTED, parts=(path,)) if suite else None
+    for name in PARTED:
+        if name in named and (suite := part_of(name, path, read)):
+            return FoundSuite(path=suite, file=repository.root / suite, format=name, parts=(path,))
+    return None
 
 
 def _formats_of(suffix: str, options: DiscoverOptions) -> list[str]:

@@ -11,16 +11,18 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.model.errors import InstallError
+from skillgym_action.model.errors import InstallError, SandboxError
 from skillgym_action.model.session_report import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from skillgym_action.model.containers import ContainerSpec
     from skillgym_action.model.execution import Execution, Plan, Runner
     from skillgym_action.services import Services
     from skillgym_action.settings.options import InstallAgentsOptions
+    from skillgym_action.workspaces.agent_bundles import AgentBundle
 
     Find = Callable[[str, str | None], Path | Trouble]
 
@@ -41,10 +43,42 @@ def install_agents(services: Services, plan: Plan, options: InstallAgentsOptions
 
     with_program = partial(_with_program, services, find=find, install=options.install_agents)
     executions = (
-        replace(execution, runner=with_program(execution.runner, folders[execution.runner.id]))
+        _in_container(services, execution, spec, find)
+        if (spec := _container_of(execution)) and services.containers
+        else replace(execution, runner=with_program(execution.runner, folders[execution.runner.id]))
         for execution in plan.executions
     )
     return replace(plan, executions=tuple(executions))
+
+
+def _container_of(execution: Execution) -> ContainerSpec | None:
+    return (execution.case.workspace or execution.suite.workspace).container
+
+
+def _in_container(services: Services, execution: Execution, spec: ContainerSpec, find: Find) -> Execution:
+    """The execution, once the agent's program in its container is known; with the trouble if it is missing."""
+    agent = execution.agent
+
+    def bundle() -> AgentBundle:
+        from skillgym_action.workspaces.agent_bundles import agent_bundle
+
+        program = find(agent.type, agent.version)
+        if isinstance(program, Trouble):
+            raise InstallError(program.message)
+        return agent_bundle(agent.type, program, services.processes.environment.get("PATH"))
+
+    try:
+        if services.containers and not services.cancelled:
+            services.containers().agent(spec, agent, bundle)
+    except InstallError as error:
+        return _with_trouble(execution, "agent-missing", error)
+    except (SandboxError, OSError) as error:
+        return _with_trouble(execution, "container", error)
+    return execution
+
+
+def _with_trouble(execution: Execution, kind: str, error: Exception) -> Execution:
+    return replace(execution, runner=replace(execution.runner, trouble=Trouble(kind=kind, message=str(error))))
 
 
 def _settings_folders(services: Services, execution: Execution) -> set[Path]:

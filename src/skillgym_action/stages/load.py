@@ -253,7 +253,8 @@ def _suite(found: FoundSuite, source: SuiteFileAccess) -> BenchmarkSuite:
     try:
         suite = format_named(found.format).suite(source)
         invalid = tuple(replace(entry, problem=_located(entry.problem, found)) for entry in suite.invalid)
-        return replace(suite, invalid=invalid, digest=source.digest(), files=tuple(source.read))
+        digest = suite.digest or source.digest()
+        return replace(suite, invalid=invalid, digest=digest, files=tuple(source.read))
     except SuiteError as error:
         invalid = tuple(Invalid(problem=_located(problem, found)) for problem in error.problems)
         return BenchmarkSuite(

@@ -15,7 +15,7 @@ from skillgym_action.limits import MAX_FAILURE_MESSAGE_CHARACTERS, MAX_GROUPED_E
 from skillgym_action.suite_programs.expectations import CLASS
 from skillgym_action.suite_programs.failure_messages import QUESTION
 from skillgym_action.suite_programs.showing import cut
-from skillgym_action.suite_programs.suite import BOOTSTRAP, SETTINGS
+from skillgym_action.suite_programs.suite import BOOTSTRAP, CONTAINER, SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 PACKAGE = str(Path(__file__).parent.parent) + os.sep
 LIBRARY = sysconfig.get_path("stdlib") + os.sep
-KNOWN = ("id", "prompt", "check", *SETTINGS, "mode", "template_dir", "cwd", *BOOTSTRAP)
+KNOWN = ("id", "prompt", "check", *SETTINGS, "mode", "template_dir", "cwd", *BOOTSTRAP, *CONTAINER)
 
 
 class Places:

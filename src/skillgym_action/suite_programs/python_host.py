@@ -3,7 +3,7 @@
     {"call": "load", "file": "/repo/bench/login_suite.py", "root": "/repo"}
         -> {"ok": true, "name": …, "cases": [{id, prompt, tags, timeoutMs, expectedFail, classify, location}],
             "problems": [{case, message, remedy, location}],
-            "workspace": {mode, templateDir, cwd, bootstrap, limits} | null,
+            "workspace": {mode, templateDir, cwd, bootstrap, limits, container} | null,
             "arms": {value: {NAME: {files, remove, home, env, commandArgs, skill, decides}}, location} | null}
     {"call": "judge", "case": "login", "report": {… a session report …}}
         -> {"ok": true, "failures": [{kind: "assertion" | "crash", name, message, location, failureClass?, trace?,

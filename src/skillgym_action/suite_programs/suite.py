@@ -40,15 +40,34 @@ if TYPE_CHECKING:
     class Limits(TypedDict, total=False):
         """Limits of what a session may use; sizes in bytes, or as text such as ``512MiB``."""
 
+        cpus: float
+        pids: int
         memory: int | str
         disk: int | str
         processes: int
         file_size: int | str
 
+    class ContainerSettings(TypedDict, total=False):
+        """A container for each session: ``image``, or ``build``, or ``dockerfile``.
+
+        ``build``: ``context`` and ``dockerfile``; paths are relative to the suite file. ``workdir``, ``user``: those of
+        the image, if they are not set. ``network``: ``none``, ``model-only``, ``open``, or ``{"mode": "allow-list",
+        "hosts": [...]}``.
+        """
+
+        image: str
+        build: Mapping[str, str]
+        dockerfile: str
+        workdir: str
+        user: str
+        network: str | Mapping[str, Any]
+
 
 SETTINGS = ("tags", "timeout_ms", "expected_fail", "classify_failure")
 BOOTSTRAP = ("command", "args", "timeout_ms", "env")
 MODES = ("none", "shared", "isolated")
+OF_CONTAINERS = ("cpus", "pids")  # limits
+CONTAINER = ("image", "build", "dockerfile", "workdir", "user", "network")
 
 
 class Case:
@@ -128,8 +147,9 @@ class Workspace:
         cwd: str | PathLike[str] | None = None,
         bootstrap: Bootstrap | None = None,
         limits: Limits | None = None,
+        **container: Unpack[ContainerSettings],
     ) -> None:
-        """Raises ValueError for settings that contradict each other."""
+        """``container``: what its sessions run in. Raises ValueError for settings that contradict each other."""
         if mode not in MODES:
             raise ValueError(f"unknown workspace mode {mode!r}; known: {', '.join(MODES)}")
         if mode == "isolated" and cwd is not None:
@@ -143,6 +163,7 @@ class Workspace:
         self.cwd = cwd
         self.bootstrap = bootstrap
         self.limits = None if limits is None else _limits(limits)
+        self.container = _container(container)
 
 
 class Context:
@@ -188,12 +209,20 @@ def _limits(limits: Limits) -> dict[str, Any]:
 
     if not isinstance(limits, dict):
         raise TypeError('limits is a dict such as {"memory": "2GiB", "processes": 200}')
-    if unknown := [name for name in limits if name not in LIMIT_FIELDS.values()]:
-        raise ValueError(f"unknown limit {unknown[0]!r}; known: {', '.join(LIMIT_FIELDS.values())}")
+    known = (*LIMIT_FIELDS.values(), *OF_CONTAINERS)
+    if unknown := [name for name in limits if name not in known]:
+        raise ValueError(f"unknown limit {unknown[0]!r}; known: {', '.join(known)}")
     keys = {name: key for key, name in LIMIT_FIELDS.items()}
-    spelled = {keys[name]: limit for name, limit in limits.items()}
+    spelled = {keys[name]: limit for name, limit in limits.items() if name in keys}
     parse_limits(spelled)
-    return spelled
+    return {**spelled, **{name: value for name, value in limits.items() if name in OF_CONTAINERS}}
+
+
+def _container(settings: ContainerSettings) -> dict[str, Any]:
+    """What the tool checks, as the formats have it. Raises TypeError for an unknown setting."""
+    if unknown := [name for name in settings if name not in CONTAINER]:
+        raise TypeError(f"Workspace.__init__() got an unexpected keyword argument {unknown[0]!r}")
+    return dict(settings)
 
 
 def _written_at() -> tuple[str, int | None, int | None]:

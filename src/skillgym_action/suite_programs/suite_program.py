@@ -206,4 +206,5 @@ def _workspace(module: ModuleType) -> Json | None:
             "env": {str(name): str(value) for name, value in bootstrap.get("env", {}).items()},
         },
         "limits": workspace.limits,
+        "container": workspace.container,
     }

@@ -144,11 +144,10 @@ def _answer(
             folders[request["place"]] = Folder(descriptors.pop())
         case "pack", Folder():
             send(connection, {"value": None})
-            paths = request["paths"]
-            without = () if paths is not None else (".git",)
-            bundle_entries = folder_entries(
-                folder, paths, without=without, limits=BundleLimits(), open_up=request["own"]
-            )
+            paths, whole = request["paths"], request.get("whole", False)
+            without = () if paths is not None or whole else (".git",)
+            limits = None if whole else BundleLimits()
+            bundle_entries = folder_entries(folder, paths, without=without, limits=limits, open_up=request["own"])
             with open(os.dup(connection.fileno()), "wb", buffering=256 * 1024) as stream:
                 write_bundle(stream, bundle_entries)
         case "reach", Folder():

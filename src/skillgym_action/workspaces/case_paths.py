@@ -29,7 +29,7 @@ CaseKey = tuple[str, str]
 """The path of a suite, and the id of one of its cases."""
 _PROGRAMS = frozenset({".py", ".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"})
 _FOLDER_NAME = re.compile(r"([^\s/'\"]+)/")
-_CASE_FILES = frozenset({"case.yaml", "case.yml", "prompt.md"})
+_CASE_FILES = frozenset({"case.yaml", "case.yml", "prompt.md", "task.toml"})
 
 
 def parents(path: str) -> Iterator[str]:

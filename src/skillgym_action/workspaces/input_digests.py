@@ -29,11 +29,14 @@ class InputDigests:
         self._known: dict[Path, str] = {}
 
     def of(self, execution: Execution) -> tuple[str, ...]:
-        """Digests of the skills, files and templates that the sessions of an execution have; () if they have none."""
+        """Digests of the skills, files, templates and containers of an execution's sessions; () if they have none."""
         spec = execution.case.workspace or execution.suite.workspace
         template = [spec.template] if spec.source == "template" and spec.template else []
-        sources = [*template, *(file.source for file in spec.files if file.source), *execution.case.files]
-        return (*self._skills.of(execution), *map(self._digest, sources))
+        context = [spec.container.build.context] if spec.container and spec.container.build else []
+        files = (file.source for file in spec.files if file.source)
+        sources = [*template, *context, *files, *execution.case.files]
+        container = (f"{spec.container}",) if spec.container and not context else ()
+        return (*self._skills.of(execution), *container, *map(self._digest, sources))
 
     def _digest(self, path: Path) -> str:
         if path not in self._known:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import errno
 import os
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Protocol
 
-from skillgym_action.filesystem.bundle import BundleError, BundleLimits, read_bundle
+from skillgym_action.filesystem.bundle import CHUNK_BYTES, BundleError, BundleLimits, read_bundle, write_bundle
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.packing import folder_entries
-from skillgym_action.filesystem.unpacking import copy_into
+from skillgym_action.filesystem.unpacking import copy_into, unpack
+from skillgym_action.supervisor.worker import TRUSTED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 class SessionFiles(Protocol):
     """Operations on a folder of a session; paths are relative to it. All of them raise OSError.
 
-    All but ``fill`` and ``pack`` are documented in ``filesystem.folder.Folder``.
+    All but ``fill``, ``unpack``, ``pack`` and ``whole`` are documented in ``filesystem.folder.Folder``.
     """
 
     def snapshot(self, below: str = "", without: Collection[str] = ()) -> dict[str, SnapshotEntry]: ...
@@ -71,8 +73,16 @@ class SessionFiles(Protocol):
         """Copy a template to the folder."""
         ...
 
+    def unpack(self, entries: Iterable[BundleEntry]) -> None:
+        """Create the entries of a bundle; nothing may be there already. Raises BundleError, too."""
+        ...
+
     def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
         """The content of ``paths``, or of everything except ``.git``; the iterator must be read to its end."""
+        ...
+
+    def whole(self) -> Iterator[BundleEntry]:
+        """The content of everything, with ``.git`` and large files; the iterator must be read to its end."""
         ...
 
 
@@ -88,10 +98,16 @@ class LocalFolder(Folder):
         if template.folder:
             copy_into(template.folder, self, cancelled.raise_if_cancelled)
 
+    def unpack(self, entries: Iterable[BundleEntry]) -> None:
+        unpack(self, entries)
+
     def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
         return folder_entries(
             self, paths, without=() if paths is not None else (".git",), limits=BundleLimits(), open_up=self._own
         )
+
+    def whole(self) -> Iterator[BundleEntry]:
+        return folder_entries(self, open_up=self._own)
 
 
 class RemoteFolder:
@@ -171,13 +187,25 @@ class RemoteFolder:
             finally:
                 os.close(bundle)
 
+    def unpack(self, entries: Iterable[BundleEntry]) -> None:
+        with TemporaryFile(buffering=CHUNK_BYTES) as file:
+            write_bundle(file, entries)
+            file.flush()
+            file.seek(0)
+            self._supervisor.request(self._identity, {"op": "unpack", "place": self._name}, [file.fileno()])
+
     def pack(self, paths: Iterable[str] | None) -> Iterator[BundleEntry]:
         wanted = None if paths is None else list(paths)
+        return self._packed({"paths": wanted, "own": self._own}, BundleLimits())
+
+    def whole(self) -> Iterator[BundleEntry]:
+        return self._packed({"paths": None, "own": self._own, "whole": True}, TRUSTED)
+
+    def _packed(self, wanted: dict[str, Any], limits: BundleLimits) -> Iterator[BundleEntry]:
         complete = False
         try:
-            request = {"op": "pack", "place": self._name, "paths": wanted, "own": self._own}
-            with self._supervisor.stream(self._identity, request) as stream:
-                yield from read_bundle(stream, BundleLimits(), alone=False)
+            with self._supervisor.stream(self._identity, {"op": "pack", "place": self._name, **wanted}) as stream:
+                yield from read_bundle(stream, limits, alone=False)
             complete = True
         except BundleError as error:
             raise OSError(errno.EPROTO, str(error)) from error

@@ -49,7 +49,7 @@ class UntrustedConfiguration:
     def remove_from(self, workspace: SessionWorkspace) -> None:
         """Remove agent configuration from a workspace, wherever it came from. Raises OSError."""
         found = sorted(filter(is_configuration, workspace.inside.snapshot()))
-        workspace.inside.remove(found)
+        workspace.remove_paths(found)
         for path in found:  # the warning names a folder once, not each file in it
             if not any(is_configuration(parent) for parent in _parents(path)):
                 self._found.add(path)

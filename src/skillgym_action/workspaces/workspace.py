@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.globs import matches
 from skillgym_action.limits import SMALL_WORKSPACE_BYTES, SMALL_WORKSPACE_ENTRIES
+from skillgym_action.model.session import SessionPlaces
 from skillgym_action.workspaces.changes import Changes, changes_as_diff, changes_between, differs
 from skillgym_action.workspaces.session_folder import HOME, PRIVATE, SCRATCH, WORKSPACE
 from skillgym_action.workspaces.skill_installation import NOTHING_INSTALLED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from skillgym_action.filesystem.bundle import BundleEntry
     from skillgym_action.filesystem.folder import SnapshotEntry
-    from skillgym_action.model.session import Identity
+    from skillgym_action.model.containers import RefusedConnection
+    from skillgym_action.model.session import Identity, Programs
+    from skillgym_action.model.session_report import SessionReport
     from skillgym_action.processes.users import AgentUser
     from skillgym_action.workspaces.session_files import SessionFiles
     from skillgym_action.workspaces.session_folder import SessionFolder
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 class SessionWorkspace:
     """The directories of one session: the agent works in ``path``; ``home`` and ``scratch`` are private to it.
 
-    ``inside`` accesses the files in ``path``.
+    ``places``: the same as programs of the session find them. ``programs`` runs these; None: the tool's launcher does.
     """
 
     def __init__(
@@ -53,7 +56,10 @@ class SessionWorkspace:
         """
         self.folder, self.path, self._user = folder, path, user
         self.home, self.scratch = folder.path / HOME, folder.path / SCRATCH
-        self.inside: SessionFiles = folder.files(WORKSPACE)
+        self._inside: SessionFiles = folder.files(WORKSPACE)
+        self.places = SessionPlaces(workspace=path, home=self.home, scratch=self.scratch)
+        self.programs: Programs | None = None
+        self.command: tuple[str, ...] = ()  # the agent's program, if it is not the one that its adapter starts
         self.files = WorkspaceFiles(self)
         self._template, self._without = template, (*without, *installed.paths)
         self.installed = installed
@@ -64,6 +70,47 @@ class SessionWorkspace:
         self._digests: dict[str, str | None] = {}
         self._grader_home = ""
         self.baseline: SessionWorkspace | None = None
+
+    @property
+    def inside(self) -> SessionFiles:
+        """Access to the files in ``path``."""
+        return self._inside
+
+    @property
+    def in_container(self) -> bool:
+        """Whether the programs of the session run in a container; ``path`` is then a copy of the folder in it."""
+        return False
+
+    def write_file(self, path: str, content: bytes, mode: int) -> None:
+        """Write a file into the workspace before the agent starts; ``path`` is relative to it. Raises OSError."""
+        self.inside.write(path, content, mode)
+
+    def remove_paths(self, paths: Iterable[str]) -> None:
+        """Remove files and folders from the workspace before the agent starts. Raises OSError."""
+        self.inside.remove(paths)
+
+    def reachable(self, argv: tuple[str, ...], root: Path) -> tuple[str, ...]:  # noqa: ARG002 - of containers
+        """A command whose words may be files below ``root``, such that programs of the session find them."""
+        return argv
+
+    def renew_copy(self) -> None:
+        """Make ``path`` what it is for programs of the session, for programs that run elsewhere. Raises OSError."""
+
+    def report_of_copy(self, report: SessionReport) -> SessionReport:
+        """The report with the paths of ``path``, whose files are up to date, for programs that run elsewhere."""
+        return report
+
+    @contextmanager
+    def changed_by_tool(self) -> Iterator[None]:
+        """Surround a program of the tool that changes ``path``, such as one that plays a recording. Raises OSError."""
+        yield
+
+    def refused_connections(self) -> tuple[RefusedConnection, ...]:
+        """The connections that the network of the session's container refused."""
+        return ()
+
+    def close(self) -> None:
+        """End the programs of the session, where they are not processes of this machine."""
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -98,8 +145,11 @@ class SessionWorkspace:
         """Variables for the agent: a home with nothing of the operator's in it."""
         return {**self._user_names(), "HOME": os.fspath(self.home), "TMPDIR": os.fspath(self.scratch)}
 
-    def grader_env(self) -> dict[str, str]:
-        """Variables for a grader: a new home without anything of the agent's. The previous grader home is removed."""
+    def grader_env(self, *, here: bool = False) -> dict[str, str]:  # noqa: ARG002 - of containers
+        """Variables for a grader: a new home without anything of the agent's. The previous grader home is removed.
+
+        ``here``: it runs on this machine, also if programs of the session run in a container.
+        """
         if self._grader_home:
             self.folder.remove(self._grader_home)
         self._grader_home = name = f"grader-{os.urandom(4).hex()}"
@@ -149,7 +199,7 @@ class SessionWorkspace:
         """
         self.folder.restore(*([WORKSPACE] if self.is_own else []), HOME, SCRATCH)
         if self.is_own:
-            self.inside = self.folder.files(WORKSPACE)
+            self._inside = self.folder.files(WORKSPACE)
 
     # --- the state before the agent -------------------------------------------------------------
 
@@ -160,7 +210,10 @@ class SessionWorkspace:
         self._before = self.inside.begin(self._without) if begins else self._snapshot()
 
     def _snapshot(self) -> dict[str, SnapshotEntry]:
-        found = self.inside.snapshot("", self._without)
+        return self._without_made(self.inside.snapshot("", self._without))
+
+    def _without_made(self, found: dict[str, SnapshotEntry]) -> dict[str, SnapshotEntry]:
+        """A snapshot without the folders that only the installed skills are in."""
         for path in self.installed.made:
             if found.get(path) == ("directory",):
                 del found[path]

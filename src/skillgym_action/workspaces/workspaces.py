@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Identity
     from skillgym_action.model.suite import WorkspaceSpec
     from skillgym_action.processes.launcher import ProcessLauncher
+    from skillgym_action.processes.work_slots import WorkSlots
     from skillgym_action.repository.repository import Repository
     from skillgym_action.workspaces.input_digests import InputDigests
     from skillgym_action.workspaces.session_folder import SessionFolder
@@ -71,6 +72,11 @@ class Workspaces:
     def __exit__(self, *_: object) -> None:
         os.close(self._fd)
 
+    @property
+    def work_slots(self) -> WorkSlots:
+        """What sessions occupy while the tool works for them."""
+        return self._processes.work_slots
+
     def hide(self, paths: Iterable[str]) -> None:
         """Leave paths of the repository out of its copies: an agent must not read the checks that judge it."""
         self._hidden += paths
@@ -102,20 +108,31 @@ class Workspaces:
         if spec.mode == "none":
             return self._in_directory(spec.cwd or self.repository.root, self._user.in_place if self._user else None)
         from skillgym_action.workspaces.session_folder import WORKSPACE
-        from skillgym_action.workspaces.workspace import SessionWorkspace
 
         template, installed = self._template_of(spec, skills_folders if spec.skills else ())
         folder = self._folder()
         try:
             folder.make(WORKSPACE)
             path = folder.path / WORKSPACE
-            workspace = SessionWorkspace(folder, path, template, user=self._user, installed=installed)
+            workspace = self._new_workspace(spec, folder, path, template, installed)
             workspace.inside.fill(template, self.cancelled)
         # Also on cancellation: no session will use, or remove, half a workspace.
         except BaseException:
             self._retire(folder)
             raise
         return workspace
+
+    def _new_workspace(
+        self, spec: WorkspaceSpec, folder: SessionFolder, path: Path, template: Template, installed: InstalledSkills
+    ) -> SessionWorkspace:
+        if spec.container is None:
+            from skillgym_action.workspaces.workspace import SessionWorkspace
+
+            return SessionWorkspace(folder, path, template, user=self._user, installed=installed)
+        from skillgym_action.workspaces.container_workspace import ContainerWorkspace  # few runs need it
+
+        records = self.new_records_folder()
+        return ContainerWorkspace(folder, path, template, user=self._user, installed=installed, records=records)
 
     def _in_directory(self, path: Path, identity: Identity | None, *, own: bool = False) -> SessionWorkspace:
         """A workspace in an existing directory. ``own``: it was made for sessions, which share it.
@@ -191,6 +208,7 @@ class Workspaces:
         """
         from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE
 
+        workspace.close()
         folder = workspace.folder
         if not workspace.is_own:
             folder.release(WORKSPACE)

@@ -5,8 +5,9 @@ import { types } from "node:util";
 import { shown } from "../skillgym/matching.mjs";
 
 const FIELDS = ["id", "prompt", "tags", "timeoutMs", "expectedFail", "classifyFailure", "assert"];
-const WORKSPACE = ["mode", "cwd", "templateDir", "bootstrap", "limits"];
-const LIMITS = ["memory", "disk", "processes", "fileSize"];
+const CONTAINER = ["image", "build", "dockerfile", "workdir", "user", "network"];
+const WORKSPACE = ["mode", "cwd", "templateDir", "bootstrap", "limits", ...CONTAINER];
+const LIMITS = ["cpus", "pids", "memory", "disk", "processes", "fileSize"];
 const BOOTSTRAP = ["command", "args", "timeoutMs", "env"];
 const MAX_SUITE_CASES = 20_000;
 const MODES = ["none", "shared", "isolated"];
@@ -175,7 +176,8 @@ function workspaceOf(workspace, location) {
   }
   if (bootstrap !== undefined) for (const problem of bootstrapProblems(bootstrap)) refuse(...problem);
   if (limits !== undefined) for (const problem of limitProblems(limits)) refuse(...problem);
-  return { mode, cwd, templateDir, bootstrap, limits };
+  const container = Object.fromEntries(CONTAINER.map((name) => [name, workspace[name]]));
+  return { mode, cwd, templateDir, bootstrap, limits, container };
 }
 
 /** Checks keys and types; the sizes are parsed by the tool, as those of all formats. */
@@ -183,7 +185,7 @@ function* limitProblems(limits) {
   if (Object(limits) !== limits) yield [`limits are ${shown(limits)}`, 'write { memory: "2GiB", processes: 200 }'];
   yield* unknownIn(Object(limits), LIMITS, "limit");
   for (const [name, value] of Object.entries(Object(limits))) {
-    if (!isText(value) && !Number.isSafeInteger(value)) {
+    if (name === "cpus" ? !isPositive(value) : !isText(value) && !Number.isSafeInteger(value)) {
       yield [`limits.${name} is ${shown(value)}`, "write a number, or text such as 512MiB"];
     }
   }

@@ -34,7 +34,7 @@ export interface FailureClass {
 }
 
 /** `export const workspace`: where agents work. Paths are relative to the suite file. */
-export type SuiteWorkspaceConfig = { bootstrap?: WorkspaceBootstrapConfig; limits?: WorkspaceLimits } & (
+export type SuiteWorkspaceConfig = { bootstrap?: WorkspaceBootstrapConfig; limits?: WorkspaceLimits } & ContainerConfig & (
   | { mode: "none" | "shared"; cwd?: string; templateDir?: never }
   | { mode: "isolated" | "shared"; templateDir?: string; cwd?: never }
 );
@@ -44,10 +44,29 @@ export type SuiteWorkspaceConfig = { bootstrap?: WorkspaceBootstrapConfig; limit
  * as `512MiB`; `processes` counts threads, too.
  */
 export interface WorkspaceLimits {
+  /** Of a container: processors. */
+  cpus?: number;
+  /** Another name of `processes`. */
+  pids?: number;
   memory?: number | string;
   disk?: number | string;
   processes?: number;
   fileSize?: number | string;
+}
+
+/**
+ * What each session runs in; mode `isolated` only. One of `image`, `build` and `dockerfile`, else there is no container.
+ * `workdir` and `user`: those of the image, if they are not set. `network`: the default is `model-only`, the services of
+ * the agent's model.
+ */
+export interface ContainerConfig {
+  image?: string;
+  build?: { context?: string; dockerfile?: string };
+  /** A build whose context is the folder of that file. */
+  dockerfile?: string;
+  workdir?: string;
+  user?: string;
+  network?: "none" | "model-only" | "open" | { mode: "allow-list"; hosts: string[] };
 }
 
 /** A command that prepares the workspace. Words that begin with `./` or `../` are relative to the suite file. */

@@ -1,0 +1,1 @@
+"""Harbor tasks, ``TASK/{task.toml, instruction.md, environment/, tests/}``: entered through ``FORMATS``."""

@@ -1,0 +1,128 @@
+"""The files of a task: its instruction, and the folders that are brought into the container."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from skillgym_action.documents.suite_values import UNUSABLE
+from skillgym_action.documents.user_files import kind_of, read_text
+from skillgym_action.harbor.suite_names import (
+    DOCKERFILE,
+    ENVIRONMENT,
+    INSTRUCTION,
+    SOLUTION,
+    SOLUTION_SCRIPT,
+    TEST_SCRIPT,
+    TESTS,
+)
+from skillgym_action.limits import MAX_COMPARED_BYTES, MAX_HARBOR_FILES
+from skillgym_action.model.errors import Location, Problem, SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from skillgym_action.documents.user_files import Opener
+
+COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
+HIDDEN_FOLDERS = (TESTS, SOLUTION)
+_CANARY = re.compile(r"<!--.*canary.*-->|#.*canary.*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskFolder:
+    """A task as a folder. ``root``: of the repository; both are absolute.
+
+    ``refusal``: why a folder must not be read, such as a link on the way to it; None if it may.
+    """
+
+    folder: Path
+    root: Path
+    opener: Opener | None
+    refusal: Callable[[Path], str | None]
+
+    def shown(self, name: str = "") -> str:
+        """The path of one of its files in messages: relative to the repository, if it is in it."""
+        path = self.folder / name
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
+
+    def text(self, name: str) -> str:
+        """The text of one of its files. Raises SuiteError."""
+        return read_text(self.folder / name, path=self.shown(name), error=SuiteError, opener=self.opener)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a regular file with this path in it."""
+        return kind_of(self.folder / name) == "file"
+
+    @property
+    def build_context(self) -> Path | None:
+        """The folder that the image is built from; None: there is no Dockerfile."""
+        return self.folder / ENVIRONMENT if self.has(DOCKERFILE) else None
+
+    @property
+    def solution(self) -> Path | None:
+        """The folder of the reference solution; None: there is none."""
+        return self.folder / SOLUTION if self.has(SOLUTION_SCRIPT) else None
+
+    def problem(self, name: str, message: str, remedy: str | None = None) -> Problem:
+        """A problem of one of its files."""
+        return Problem(message=message, location=Location(path=self.shown(name)), remedy=remedy)
+
+    def problems(self) -> Iterator[Problem]:
+        """What is missing, and which folders cannot be used."""
+        if not self.has(INSTRUCTION):
+            yield self.problem(INSTRUCTION, "is missing: the task has no prompt", "write it; it is the agent's prompt")
+        if not self.has(TEST_SCRIPT):
+            yield self.problem(TEST_SCRIPT, "is missing: nothing decides the task", "write it; it writes the reward")
+        for name in (TESTS, SOLUTION, ENVIRONMENT):
+            if kind_of(self.folder / name) and (refused := self.refusal(self.folder / name)):
+                yield self.problem(name, refused, "keep the files of a task in its folder")
+        for name in COMPOSE:
+            if self.has(f"{ENVIRONMENT}/{name}"):
+                message = "tasks with several containers (compose) are not supported"
+                yield self.problem(f"{ENVIRONMENT}/{name}", message, "run this task with Harbor")
+        if self.has("trajectory.json"):
+            yield self.problem("trajectory.json", "an earlier conversation is not supported", "run it with Harbor")
+
+    def warnings(self) -> Iterator[Problem]:
+        """Files that the agent could read although they are part of the answer, and files without effect."""
+        if self.has(".harborignore") or self.has(f"{TESTS}/.harborignore") or self.has(f"{SOLUTION}/.harborignore"):
+            yield self.problem(".harborignore", "has no effect: all files of tests and solution are copied")
+        if kind_of(self.folder / SOLUTION) and not self.has(SOLUTION_SCRIPT):
+            yield self.problem(SOLUTION, "has no solve.sh, so it is no reference solution", "write solution/solve.sh")
+        secret = {digest: name for part in HIDDEN_FOLDERS for digest, name in self._digests(part)}
+        for digest, name in self._digests(ENVIRONMENT) if secret else ():
+            if other := secret.get(digest):
+                message = f"is the same file as {other}: the image has it, and the agent can read it"
+                yield self.problem(name, message, "remove it from the environment")
+
+    def _digests(self, part: str) -> Iterator[tuple[str, str]]:
+        """SHA-256 and path of each file in one of the folders, that is neither empty nor large; links are left out."""
+        for file in sorted(islice((self.folder / part).rglob("*"), MAX_HARBOR_FILES)):
+            if file.is_symlink() or not file.is_file() or not 0 < file.stat().st_size <= MAX_COMPARED_BYTES:
+                continue
+            with suppress(OSError), open(file, "rb", opener=self.opener) as opened:
+                yield sha256(opened.read()).hexdigest(), file.relative_to(self.folder).as_posix()
+
+    def instruction(self) -> str:
+        """The prompt: the instruction without the marks at its beginning that keep it out of training data.
+
+        Raises SuiteError.
+        """
+        lines = self.text(INSTRUCTION).split("\n")
+        at = 0
+        while at < len(lines) and _CANARY.fullmatch(lines[at].strip()):
+            at += 1
+        while at < len(lines) and not lines[at].strip():
+            at += 1
+        prompt = "\n".join(lines[at:])
+        if not prompt.strip():
+            raise SuiteError.of(self.problem(INSTRUCTION, "is empty", "write what the agent has to do"))
+        if UNUSABLE.search(prompt):
+            raise SuiteError.of(self.problem(INSTRUCTION, "contains a NUL character", "remove it"))
+        return prompt

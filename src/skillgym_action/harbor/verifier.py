@@ -1,0 +1,137 @@
+"""The assertion of a task: its tests are run in the container after the agent, and write the reward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from skillgym_action.harbor.container_paths import (
+    REWARD_JSON,
+    REWARD_TEXT,
+    ROOT,
+    TEST_PATH,
+    TESTS_PATH,
+    VERIFIER_LOGS,
+    as_shell,
+    program,
+)
+from skillgym_action.harbor.rewards import NoRewardError, Reward, reward_of_json, reward_of_text
+from skillgym_action.limits import MAX_COMMAND_EVIDENCE_BYTES, MAX_COMMAND_EVIDENCE_LINES, MAX_REWARD_BYTES
+from skillgym_action.model.containers import ContainerCommand
+from skillgym_action.model.result import Outcome
+from skillgym_action.model.scores import format_score
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.harbor.task_settings import Variables
+    from skillgym_action.model.assertion import AssertionContext, CommandResult
+    from skillgym_action.model.case_container import CaseContainer
+    from skillgym_action.model.errors import Location
+
+_PREPARE_SECONDS = 120.0
+_CLEAR = f"""\
+for place in /logs {VERIFIER_LOGS}; do
+  if [ -L "$place" ] || [ ! -d "$place" ]; then rm -rf "$place"; fi
+done
+rm -rf {TESTS_PATH} {REWARD_JSON} {REWARD_TEXT} && mkdir -p {VERIFIER_LOGS} && chmod 777 {VERIFIER_LOGS}
+"""
+_EXECUTABLE = f"chmod 755 {TEST_PATH}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HarborVerifier:
+    """Runs the tests of a task. ``tests``: their folder; ``timeout`` is in seconds; ``user`` None: that of the image.
+
+    The agent's processes have ended by then: whatever it left in place of the reward is removed before the tests run.
+    """
+
+    tests: Path
+    timeout: float
+    user: str | None = None
+    env: Variables = ()
+    location: Location | None = None
+
+    name: ClassVar[str] = "tests/test.sh"
+    type: ClassVar[str] = "harbor-tests"
+    diagnostic: ClassVar[bool] = False
+    fail_fast: ClassVar[bool] = False
+
+    def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
+        """The reward as the score. Not judged: no usable reward, or tests that do not end in time."""
+        container = context.container
+        if container is None:
+            return (self._undecided("the session ran in no container"),)
+        try:
+            ran = self._run_tests(container)
+            return (self._outcome(self._reward(container, ran), ran),)
+        except NoRewardError as error:
+            return (self._undecided(str(error)),)
+
+    def _run_tests(self, container: CaseContainer) -> CommandResult:
+        """Run the tests, with no reward there before. Raises NoRewardError, OSError."""
+        _as_root(container, _CLEAR, "what the agent left at the paths of tests and reward cannot be removed")
+        if any(container.read(path, MAX_REWARD_BYTES) is not None for path in (REWARD_JSON, REWARD_TEXT)):
+            raise NoRewardError("a reward that the agent has written cannot be removed")
+        container.put(self.tests, TESTS_PATH)
+        _as_root(container, _EXECUTABLE, "the tests cannot be made executable")
+        command = ContainerCommand(
+            argv=program(TEST_PATH),
+            env=dict(self.env),
+            user=self.user or container.image_user or ROOT,
+            timeout=self.timeout,
+        )
+        ran = container.run(command)
+        if ran.timed_out:
+            raise NoRewardError(f"the tests did not end within {self.timeout:g} s")
+        return ran
+
+    def _reward(self, container: CaseContainer, ran: CommandResult) -> Reward:
+        content = container.read(REWARD_JSON, MAX_REWARD_BYTES)
+        if content is not None:
+            return reward_of_json(content)
+        content = container.read(REWARD_TEXT, MAX_REWARD_BYTES)
+        if content is not None:
+            return reward_of_text(content)
+        ended = "was ended" if ran.exit_code is None else f"exited with {ran.exit_code}"
+        raise NoRewardError(
+            f"tests/test.sh {ended} and wrote neither {REWARD_JSON} nor {REWARD_TEXT}: {_tail(ran) or 'no output'}"
+        )
+
+    def _outcome(self, reward: Reward, ran: CommandResult) -> Outcome:
+        others = "".join(f", {name} {format_score(value)}" for name, value in reward.others[:10])
+        shown = f"the reward is {format_score(reward.value)}{others}"
+        if reward.score != reward.value:
+            shown += f"; as a score it counts as {format_score(reward.score)}"
+        return Outcome(
+            assertion=self.name,
+            type=self.type,
+            passed=reward.score >= 1,
+            explanation=shown,
+            evidence=_tail(ran) or None,
+            score=reward.score,
+            location=self.location,
+        )
+
+    def _undecided(self, reason: str) -> Outcome:
+        return Outcome(
+            assertion=self.name,
+            type=self.type,
+            passed=None,
+            explanation=reason,
+            location=self.location,
+            trouble="assert-hook",
+        )
+
+
+def _as_root(container: CaseContainer, script: str, failure: str) -> None:
+    """Run a script as root. Raises NoRewardError if it fails."""
+    command = ContainerCommand(argv=as_shell(script), user=ROOT, cwd="/", timeout=_PREPARE_SECONDS)
+    ran = container.run(command)
+    if ran.exit_code != 0:
+        raise NoRewardError(f"{failure}: {_tail(ran) or 'no output'}")
+
+
+def _tail(ran: CommandResult) -> str:
+    text = ran.tail.strip().encode("utf-8", "replace")[-MAX_COMMAND_EVIDENCE_BYTES:].decode("utf-8", "ignore")
+    return "\n".join(text.split("\n")[-MAX_COMMAND_EVIDENCE_LINES:])

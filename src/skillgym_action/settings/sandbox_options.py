@@ -1,0 +1,71 @@
+"""What makes the containers of sessions whose suites ask for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+from pydantic import BaseModel
+
+from skillgym_action.documents.container_sections import ContainerKeyError, container_spec
+from skillgym_action.documents.option_values import known
+from skillgym_action.model.errors import ConfigError
+from skillgym_action.settings.declarations import RUN, Input, Option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from skillgym_action.model.containers import ContainerSpec
+    from skillgym_action.settings.configuration_file import Config
+    from skillgym_action.settings.configuration_sections import WorkspaceSection
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
+
+SandboxType = Literal["none", "docker"]
+
+
+class SandboxFields(BaseModel):
+    """The part of ``Settings`` about containers."""
+
+    sandbox: Annotated[
+        SandboxType | None,
+        known(get_args(SandboxType)),
+        Option((*RUN, "rejudge"), "none|docker", "What makes the containers that suites ask for (default: docker)."),
+        Input("sandbox"),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SandboxOptions:
+    """``type``: what makes containers; ``none``: suites that ask for one are refused.
+
+    ``proxy_image``: an image with the proxy of their network. ``bundles``: agents that an image lacks are brought in.
+    """
+
+    type: SandboxType = "docker"
+    proxy_image: str | None = None
+    bundles: bool = True
+
+
+def sandbox_options(settings: Settings, config: Config) -> SandboxOptions:
+    """The setting, else what the configuration says, else Docker: only suites that ask for a container need it."""
+    section = config.file.sandbox
+    return SandboxOptions(
+        type=settings.sandbox or section.type or "docker",
+        proxy_image=section.proxy_image,
+        bundles=section.agents == "bundle",
+    )
+
+
+def configured_container(section: WorkspaceSection, folder: Path, context: LaunchContext) -> ContainerSpec | None:
+    """What suites without a workspace run in; ``folder``: of the configuration file. Raises ConfigError."""
+
+    def refusal(path: Path) -> str | None:
+        return context.suite_source.checkout.refusal(path) if context.suite_source.checkout.contains(path) else None
+
+    try:
+        cpus = section.limits.cpus if section.limits else None
+        isolated = section.mode == "isolated" and not section.cwd
+        return container_spec(section, cpus, folder, refusal, isolated=isolated)
+    except ContainerKeyError as error:
+        raise ConfigError(f"run.workspace.{error.key}: {error.message}") from error

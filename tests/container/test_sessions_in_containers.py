@@ -1,0 +1,332 @@
+"""Sessions in a container each, with a real engine: suites of each format, limits, network, ends of runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+from scratch import case, config, repository, runner, skillgym, started, suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IMAGE = "python:3.12-slim"
+RUN_LABEL = "skillgym-action.run"
+BOX: dict[str, Any] = {"image": IMAGE, "network": "none"}
+
+
+def docker(*args: str) -> str:
+    """What Docker's client prints."""
+    done = subprocess.run(("docker", *args), capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout
+
+
+def left_of(run: str) -> list[str]:
+    """Containers and networks of a run that are still there."""
+    label = f"label={RUN_LABEL}={run}"
+    return [
+        *docker("ps", "--all", "--quiet", "--filter", label).split(),
+        *docker("network", "ls", "--quiet", "--filter", label).split(),
+    ]
+
+
+def results_of(folder: Path, output: str = "results") -> list[dict[str, Any]]:
+    """The results of a run."""
+    document = json.loads((folder / output / "results.json").read_text())
+    return [result for each in document["suites"] for result in each["results"]]
+
+
+def ran(folder: Path, *args: str, output: str = "results", limit: float = 300, **env: str):
+    """A whole run; nothing of it may be left in the engine."""
+    done = skillgym("run", "--output", output, "--no-html", *args, cwd=folder, limit=limit, **env)
+    assert left_of(output) == []
+    return done
+
+
+def boxed(folder: Path, *cases: dict[str, Any], agent: str = "id -u > out.txt", **workspace: Any) -> Path:
+    """A repository with one x-bench suite whose sessions run in containers."""
+    text = suite(*cases, workspace={**BOX, **workspace})
+    return repository(folder, {"bench/core.json": text, "skillgym.config.yaml": config(runner(agent))})
+
+
+# --- each format ------------------------------------------------------------------------------------
+
+
+def test_agent_bootstrap_and_commands_of_an_x_bench_suite_run_in_the_container(tmp_path):
+    inside = "test:grep -q bookworm /etc/os-release && test ! -e " + str(tmp_path)
+    root = boxed(
+        tmp_path,
+        case(expect=("file:out.txt contains '0'", "file:made.txt exists", "diff:out.txt", inside)),
+        bootstrap="echo before > made.txt",
+    )
+    done = ran(root)
+    assert done.code == 0, done.out
+    (result,) = results_of(root)
+    assert result["status"] == "passed"
+    folder = root / "results" / result["artifactDir"]
+    assert json.loads((folder / "workspace.json").read_text())["created"] == ["out.txt"]
+    assert "+0" in (folder / "changes.diff").read_text()
+
+
+def test_the_check_of_a_python_suite_reads_the_files_that_the_agent_left_in_the_container(tmp_path):
+    program = f"""
+from pathlib import Path
+from skillgym_action import Suite, Workspace
+
+workspace = Workspace(image="{IMAGE}", network="none", workdir="/app", limits={{"cpus": 1, "pids": 200}})
+suite = Suite()
+
+@suite.case("reads", prompt="Do it")
+def reads(report, ctx):
+    assert report.cwd != "/app"
+    assert Path(report.cwd, "where.txt").read_text() == "/app\\n"
+"""
+    agent = runner("pwd > where.txt")
+    root = repository(
+        tmp_path, {"bench/core.json": None, "box_suite.py": program, "skillgym.config.yaml": config(agent)}
+    )
+    done = ran(root)
+    assert (done.code, results_of(root)[0]["status"]) == (0, "passed"), done.out
+
+
+def test_the_check_of_a_typescript_suite_reads_the_files_that_the_agent_left_in_the_container(tmp_path):
+    program = f"""
+import {{ readFileSync }} from "node:fs";
+import type {{ BenchmarkSuite, SuiteWorkspaceConfig }} from "skillgym";
+
+export const workspace: SuiteWorkspaceConfig = {{ mode: "isolated", image: "{IMAGE}", network: "none" }};
+
+const suite = [{{
+  id: "reads",
+  prompt: "Do it",
+  assert(report: any) {{
+    if (readFileSync(`${{report.cwd}}/where.txt`, "utf8") !== "/workspace\\n") throw new Error("another folder");
+  }},
+}}];
+export default suite;
+"""
+    agent = runner("pwd > where.txt")
+    root = repository(
+        tmp_path, {"bench/core.json": None, "box.suite.ts": program, "skillgym.config.yaml": config(agent)}
+    )
+    done = ran(root)
+    assert (done.code, results_of(root)[0]["status"]) == (0, "passed"), done.out
+
+
+def test_the_configuration_gives_suites_without_a_workspace_a_container(tmp_path):
+    program = """
+from skillgym_action import Suite
+
+suite = Suite()
+
+@suite.case("where", prompt="Do it")
+def where(report, ctx):
+    assert ctx.final_output().strip() == "/workspace"
+"""
+    workspace = {"mode": "isolated", "image": IMAGE, "network": "none"}
+    files = {
+        "bench/core.json": None,
+        "box_suite.py": program,
+        "skillgym.config.yaml": config(runner("pwd"), run={"workspace": workspace}),
+    }
+    root = repository(tmp_path, files)
+    done = ran(root)
+    assert (done.code, results_of(root)[0]["status"]) == (0, "passed"), done.out
+
+
+def test_files_of_the_image_are_part_of_the_workspace_and_only_the_agents_changes_are_its(tmp_path):
+    dockerfile = f"FROM {IMAGE}\nWORKDIR /app\nRUN echo one > kept.txt && echo two > changed.txt && echo 3 > gone.txt\n"
+    text = suite(
+        case(expect=("file:kept.txt contains 'one'", "diff:changed.txt", "no-file:gone.txt", "file:input.txt exists")),
+        workspace={"dockerfile": "image/Dockerfile", "network": "none"},
+    )
+    files = {
+        "core.bench.json": text,
+        "bench/core.json": None,
+        "image/Dockerfile": dockerfile,
+        "input.txt": "in",
+        "skillgym.config.yaml": config(runner("echo more >> changed.txt; rm gone.txt; mkdir d; echo new > d/new.txt")),
+    }
+    root = repository(tmp_path, files)
+    done = ran(root)
+    (result,) = results_of(root)
+    assert (done.code, result["status"]) == (0, "passed"), done.out
+    folder = root / "results" / result["artifactDir"]
+    changes = json.loads((folder / "workspace.json").read_text())
+    assert [changes[kind] for kind in ("created", "modified", "deleted")] == [
+        ["d/new.txt"],
+        ["changed.txt"],
+        ["gone.txt"],
+    ]
+    diff = (folder / "changes.diff").read_text()
+    assert " two\n+more\n" in diff
+    assert "-3\n" in diff
+
+
+def test_an_agent_and_commands_run_as_the_user_that_the_suite_names(tmp_path):
+    root = boxed(
+        tmp_path,
+        case(expect=("file:out.txt contains '1234'", "test:test $(id -u) = 1234 && touch new && test -w out.txt")),
+        user="1234:1234",
+    )
+    assert ran(root).code == 0
+
+
+def test_the_diff_has_nothing_of_what_commands_of_the_suite_changed(tmp_path):
+    root = boxed(tmp_path, case(expect=("test:echo more > other.txt", "file:other.txt exists", "file:out.txt exists")))
+    assert ran(root).code == 0
+    folder = root / "results" / results_of(root)[0]["artifactDir"]
+    assert "other.txt" not in (folder / "changes.diff").read_text()
+
+
+def test_a_failed_workspace_is_archived_as_the_container_had_it(tmp_path):
+    root = boxed(tmp_path, case(expect=("file:missing.txt exists",)))
+    assert ran(root, "--keep", "all").code == 1
+    (archived,) = (root / "results" / "workspaces").glob("*/*/*/repeat-1")
+    assert (archived / "out.txt").read_text() == "0\n"
+
+
+# --- many, and ends ---------------------------------------------------------------------------------
+
+
+def test_fifty_containers_at_once_all_pass_and_nothing_is_left(tmp_path):
+    root = boxed(tmp_path, *(case(f"case-{number}") for number in range(50)))
+    done = ran(root, "--jobs", "50", limit=600)
+    assert done.code == 0, done.out
+    assert [result["status"] for result in results_of(root)] == ["passed"] * 50
+
+
+def containers_of(run: str) -> list[str]:
+    return docker("ps", "--quiet", "--filter", f"label={RUN_LABEL}={run}").split()
+
+
+def wait_for(condition: Any, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+def test_a_killed_run_leaves_nothing_and_is_resumed(tmp_path):
+    root = boxed(tmp_path, *(case(f"case-{number}") for number in range(4)), agent="sleep 2; echo done > out.txt")
+    run = started("run", "--output", "killed", "--no-html", cwd=root)
+    wait_for(lambda: (root / "killed" / "journal.jsonl").is_file() and len(containers_of("killed")) > 0)
+    wait_for(lambda: (root / "killed" / "journal.jsonl").read_text().count('{"digest"') >= 1)
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    wait_for(lambda: not left_of("killed"))
+    done = skillgym("run", "--resume", "killed", "--no-html", cwd=root, limit=300)
+    assert done.code == 0, done.out
+    assert len(results_of(root, "killed")) == 4
+    assert left_of("killed") == []
+
+
+def test_a_cancelled_run_removes_its_containers_and_ends(tmp_path):
+    root = boxed(tmp_path, case(), agent="sleep 600")
+    run = started("run", "--output", "cancelled", "--no-html", cwd=root)
+    wait_for(lambda: containers_of("cancelled"))
+    run.send_signal(signal.SIGTERM)
+    out, _ = run.communicate(timeout=60)
+    assert run.returncode == 130, out
+    assert left_of("cancelled") == []
+
+
+# --- limits and network -----------------------------------------------------------------------------
+
+
+def test_a_container_that_needs_more_memory_than_it_may_is_out_of_memory(tmp_path):
+    root = boxed(
+        tmp_path,
+        case(expect=("file:out.txt exists",)),
+        agent="exec python3 -c 'x = bytearray(400 * 1024 * 1024); print(len(x))'",
+        limits={"memory": "64MiB"},
+    )
+    done = ran(root)
+    (result,) = results_of(root)
+    assert (result["status"], result["failureClass"]["id"]) == ("failed", "out-of-memory"), done.out
+
+
+def test_a_fork_bomb_stays_below_the_limit_of_processes_and_the_machine_goes_on(tmp_path):
+    bomb = "python3 -c 'import os\nfor i in range(5000): os.fork() or os._exit(__import__(\"time\").sleep(600))'"
+    root = boxed(tmp_path, case(timeout=20), case("two"), agent=f"{bomb} 2>err.txt; true", limits={"pids": 64})
+    ran(root)
+    folder = root / "results" / results_of(root)[0]["artifactDir"]
+    assert "Resource temporarily unavailable" in (folder / "changes" / "err.txt").read_text()
+
+
+def test_a_container_that_writes_more_than_it_may_is_stopped(tmp_path):
+    root = boxed(
+        tmp_path,
+        case(),
+        agent="dd if=/dev/zero of=/var/big bs=1M count=300; sleep 60; echo done > out.txt",
+        limits={"disk": "50MiB"},
+    )
+    ran(root)
+    (result,) = results_of(root)
+    assert (result["status"], result["failureClass"]["id"]) == ("failed", "resource-limit")
+
+
+def test_without_a_network_nothing_is_reached(tmp_path):
+    agent = "python3 -c 'import socket; socket.create_connection((\"172.17.0.1\", 80), 3)' 2> err.txt; true"
+    root = boxed(tmp_path, case(expect=("file:err.txt contains 'unreachable'",)), agent=agent)
+    assert ran(root).code == 0
+
+
+# --- where there is no engine -----------------------------------------------------------------------
+
+
+def test_a_suite_with_an_image_is_never_run_without_a_container(tmp_path):
+    root = boxed(tmp_path, case(), agent="touch " + str(tmp_path / "ran"))
+    refused = skillgym("run", "--sandbox", "none", cwd=root)
+    assert refused.code == 2
+    assert "bench/core.json: workspace asks for a container, and the sandbox is none" in refused.err
+    unreachable = skillgym("run", cwd=root, DOCKER_HOST=f"unix://{tmp_path}/nothing.sock")
+    assert unreachable.code == 2
+    assert "workspace asks for a container" in unreachable.err
+    assert not (tmp_path / "ran").exists()
+    assert not list(tmp_path.glob(".skillgym-results/*/journal.jsonl"))
+
+
+# --- judged again -----------------------------------------------------------------------------------
+
+
+def test_a_stored_session_is_judged_again_in_a_new_container(tmp_path):
+    expect = ("file:out.txt exists", "test:grep -q 0 out.txt && grep -q bookworm /etc/os-release")
+    root = boxed(tmp_path, case(expect=expect), agent="id -u > out.txt; mkdir -p a/b; echo 1 > a/b/c")
+    assert ran(root).code == 0
+    again = skillgym("rejudge", "results", "--output", "again", "--no-html", cwd=root, limit=120)
+    assert again.code == 0, again.out + again.err
+    assert left_of("again") == []
+    folder = root / "again" / results_of(root, "again")[0]["artifactDir"]
+    assert json.loads((folder / "workspace.json").read_text())["created"] == ["a/b/c", "out.txt"]
+
+
+def test_the_key_of_the_agent_reaches_the_agent_alone(tmp_path):
+    key = "sk-ant-" + os.urandom(16).hex()
+    text = suite(
+        case(
+            expect=(
+                "file:out.txt contains 'has it'",
+                "test:! env | grep -q SERVICE_KEY && ! grep -aq SERVICE_KEY /proc/*/environ",
+            )
+        ),
+        workspace=BOX,
+    )
+    agent = runner(
+        'test -n "$SERVICE_KEY" && echo has it > out.txt; sleep 600 & true', env={"SERVICE_KEY": "${SERVICE_KEY}"}
+    )
+    root = repository(tmp_path, {"bench/core.json": text, "skillgym.config.yaml": config(agent)})
+    run = started("run", "--output", "results", "--no-html", cwd=root, SERVICE_KEY=key)
+    seen = ""
+    while run.poll() is None:
+        for container in containers_of("results"):
+            inspected = subprocess.run(("docker", "inspect", container), capture_output=True, text=True, check=False)
+            seen += inspected.stdout
+    out, err = run.communicate()
+    assert run.returncode == 0, out + err
+    assert "skillgym-action.run" in seen
+    assert key not in seen

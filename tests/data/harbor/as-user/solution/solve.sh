@@ -1,0 +1,2 @@
+#!/bin/sh
+id --user --name > whoami.txt

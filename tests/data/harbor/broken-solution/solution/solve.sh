@@ -1,0 +1,3 @@
+#!/bin/sh
+echo 5 > sum.txt
+exit 7

@@ -1,0 +1,2 @@
+#!/bin/sh
+git merge --quiet feature

@@ -1,0 +1,2 @@
+#!/bin/sh
+touch b.txt c.txt d.txt

@@ -1,0 +1,70 @@
+"""Rewards: what tests may write, and what is no reward."""
+
+from __future__ import annotations
+
+import pytest
+
+from skillgym_action.harbor.rewards import NoRewardError, Reward, reward_of_json, reward_of_text
+
+
+@pytest.mark.parametrize(
+    ("content", "reward", "score"),
+    [(b"1", 1, 1), (b" 0.25\n", 0.25, 0.25), (b"1e-1", 0.1, 0.1), (b"-3", -3, 0), (b"57.5", 57.5, 1)],
+)
+def test_a_text_is_one_number(content, reward, score):
+    found = reward_of_text(content)
+    assert (found.value, found.score, found.others) == (reward, score, ())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "reward.txt is empty"),
+        (b" \n", "reward.txt is empty"),
+        (b"passed", "reward.txt is no number: 'passed'"),
+        (b"1 2", "reward.txt is no number: '1 2'"),
+        (b"nan", "reward.txt is not finite: 'nan'"),
+        (b"inf", "reward.txt is not finite: 'inf'"),
+        (b"1e999", "reward.txt is not finite: '1e999'"),
+        (b"\xff\xfe", "reward.txt is no number"),
+    ],
+)
+def test_a_text_that_is_no_reward(content, message):
+    with pytest.raises(NoRewardError, match=message.replace("'", ".")):
+        reward_of_text(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "reward"),
+    [
+        (b'{"reward": 1}', Reward(value=1)),
+        (b'{"reward": true}', Reward(value=1)),
+        (b'{"accuracy": 0.5}', Reward(value=0.5)),
+        (b'{"speed": 9, "reward": 0.5}', Reward(value=0.5, others=(("speed", 9),))),
+    ],
+)
+def test_json_has_the_reward_or_one_number(content, reward):
+    assert reward_of_json(content) == reward
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "reward.json is empty"),
+        (b"{", "reward.json is no JSON"),
+        (b"1", "reward.json has to be an object"),
+        (b"{}", "reward.json has to be an object"),
+        (b"[1]", "reward.json has to be an object"),
+        (b'{"a": 1, "b": 0}', "reward.json has several numbers and none is called reward: 'a', 'b'"),
+        (b'{"reward": "1"}', "reward.json: 'reward' is no number"),
+        (b'{"reward": null}', "reward.json: 'reward' is no number"),
+        (b'{"reward": NaN}', "reward.json: 'reward' is not finite"),
+        (b'{"reward": 1, "other": Infinity}', "reward.json: 'other' is not finite"),
+        (b'{"reward": 1' + b"0" * 400 + b"}", "reward.json: 'reward' is too large"),
+        (b"[" * 100_000, "reward.json is no JSON"),
+    ],
+)
+def test_json_that_is_no_reward(content, message):
+    with pytest.raises(NoRewardError) as raised:
+        reward_of_json(content)
+    assert message in str(raised.value)
