@@ -28,6 +28,7 @@ from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
 from skillgym_action.settings.foreign_options import reporter_of_skillgym
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Reuse, Schedule, Stop, StoreName
+from skillgym_action.settings.provider_limits import ProviderName, ProviderSection
 
 
 class _Model(BaseModel):
@@ -249,4 +250,5 @@ class ConfigFile(_Model):
     store: StoreName | None = None
     reuse: Reuse | None = None
     inputs: tuple[InputSection, ...] = ()
+    limits: dict[ProviderName, ProviderSection] = {}
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

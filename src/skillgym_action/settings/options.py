@@ -51,6 +51,7 @@ from skillgym_action.settings.option_types import (
     Stop,
     StoreName,
 )
+from skillgym_action.settings.provider_limits import ProviderSettings
 from skillgym_action.settings.trend_options import TrendSettings
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 
 
-class Settings(ForeignSettings, TrendSettings):
+class Settings(ForeignSettings, TrendSettings, ProviderSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -450,6 +451,7 @@ class ExecuteOptions:
     ``allow_partial``: run also what ``max_cost`` will not pay to its end.
     ``maxfail``: the number of executions that are not green after which no session is started.
     ``resume``: skip sessions that are in the journal. ``keep``: what to archive of a workspace that is not green.
+    ``provider_limits``: sessions at once by provider.
     """
 
     jobs: int = 1
@@ -472,6 +474,7 @@ class ExecuteOptions:
     prices: Mapping[str, Price] = field(default_factory=dict)
     resume: bool = False
     keep: Keep = "changed"
+    provider_limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

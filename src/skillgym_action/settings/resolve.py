@@ -35,6 +35,7 @@ from skillgym_action.settings.options import (
     PlanOptions,
     Settings,
 )
+from skillgym_action.settings.provider_limits import provider_limits
 from skillgym_action.settings.quarantine_file import read_quarantine
 from skillgym_action.settings.reuse_options import reuse_options
 from skillgym_action.settings.runners import configured_runners
@@ -191,6 +192,7 @@ def _execute_options(settings: Settings, config: Config, context: LaunchContext,
         prices=_prices(config),
         resume=settings.resume is not None,
         keep=settings.keep or run.keep or "changed",
+        provider_limits=provider_limits(settings.limit, config.file.limits),
     )
 
 

@@ -6,7 +6,6 @@ A session is in the journal as soon as it has ended, so that an interrupted run 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +28,7 @@ from skillgym_action.sessions.hidden_paths import hide_suites
 from skillgym_action.sessions.hooks import run_hooks_after_all, untrusted_skill
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_failure_class
 from skillgym_action.sessions.lanes import interleaved_lanes
+from skillgym_action.sessions.provider_limits import ProviderLimits
 from skillgym_action.sessions.repetitions import (
     combined_result,
     count_troubled,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
     from skillgym_action.model.job_attempt import AttemptShare
     from skillgym_action.services import Services
+    from skillgym_action.sessions.provider_limits import LaneQueue
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.storage.journal import Journal
 
@@ -57,12 +58,14 @@ class Executed:
 
     ``stopped``: None unless the run was stopped for futility. ``incomplete``: why results are missing, or sessions that
     would have decided about that, a sentence per reason. ``attempts``: of the job on GitHub, in their order.
+    ``slowed``: a sentence per provider that reported rate limits.
     """
 
     results: tuple[Result, ...]
     attempts: tuple[AttemptShare, ...] = ()
     stopped: StoppedForFutility | None = None
     incomplete: tuple[str, ...] = ()
+    slowed: tuple[str, ...] = ()
 
 
 def execute(
@@ -90,16 +93,20 @@ def execute(
         services.snapshots.save()
     in_order = tuple(results[index] for index in sorted(results))
     incomplete = (*missing, *executor.unstarted())
-    return Executed(results=in_order, stopped=stopped, incomplete=incomplete, attempts=executor.attempts())
+    slowed = executor.providers.slowed()
+    return Executed(
+        results=in_order, stopped=stopped, incomplete=incomplete, attempts=executor.attempts(), slowed=slowed
+    )
 
 
 def _run(executor: _Executor, plan: Plan) -> dict[int, Result]:
     """Run all executions of the plan in parallel; their results by index."""
     services, jobs = executor.services, executor.options.jobs
-    lanes = deque(interleaved_lanes(plan, executor.options, one_user=services.processes.user is not None))
+    lanes = interleaved_lanes(plan, executor.options, one_user=services.processes.user is not None)
+    queue = executor.providers.queue(lanes)
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="execution") as pool:
         try:
-            workers = [pool.submit(executor.run_lanes, lanes) for _ in range(min(jobs, len(lanes)))]
+            workers = [pool.submit(executor.run_lanes, queue) for _ in range(min(jobs, len(lanes)))]
             finished, _ = wait(workers, return_when=FIRST_EXCEPTION)
             return {result.index: result for worker in finished for result in worker.result()}
         # An internal error, or Ctrl-C: it is raised again once the running sessions have ended.
@@ -139,14 +146,6 @@ def _run_more(executor: _Executor, plan: Plan, indexes: frozenset[int]) -> dict[
     return _run(executor, replace(plan, executions=executions))
 
 
-def _next_lane(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:
-    """The next lane; () if no lane is left."""
-    try:
-        return lanes.popleft()
-    except IndexError:
-        return ()
-
-
 class _Executor:
     """What the executions of one run share: stopped runners and budgets."""
 
@@ -159,6 +158,9 @@ class _Executor:
         self._is_staged = False
         self._refused: set[int] = set()
         self._failures = FailureLimit(options.maxfail)
+        self.providers = ProviderLimits(
+            options.provider_limits, options.jobs, services.clock, services.cancelled, services.observer.detail
+        )
         self._budget = Budget("the run's", options.max_cost)
         self._suite_budgets = {
             _budget_key(execution): Budget("the suite's", execution.suite.budget) for execution in plan.executions
@@ -203,11 +205,12 @@ class _Executor:
             return result
         return check_snapshot(self.services, execution, result, self.options.snapshots) if execution.decides else result
 
-    def run_lanes(self, lanes: deque[tuple[Execution, ...]]) -> list[Result]:
+    def run_lanes(self, lanes: LaneQueue) -> list[Result]:
         """Run lanes until none is left, in parallel with other workers. Their results."""
         results: list[Result] = []
-        while lane := _next_lane(lanes):
+        while lane := self.providers.take_lane(lanes):
             results += self._run_lane(lane)
+            self.providers.lane_ended(lane)
         return results
 
     def _run_lane(self, lane: tuple[Execution, ...]) -> list[Result]:
@@ -259,13 +262,11 @@ class _Executor:
                 return None
             if position and (sessions or progress.stored):
                 stopped = self._wait_or_stop(progress, position)
-            if position and not stopped:
-                if not progress.started:
-                    services.observer.started(execution)
-                progress.started = progress.waits = True
-                sessions.append(self._run_session(execution, position))
+            if position and not stopped and (stopped := self._run_in_place(progress, position, done)) is None:
                 return None
             progress.take_all()
+            if stopped and not sessions:
+                return _redacted(services, execution_result(execution, stopped))
             result = self._complete(execution, sessions, stopped)
         # Earlier sessions were redacted with the secrets that the run had before it was resumed.
         return _redacted(services, result) if progress.resumed else result
@@ -333,6 +334,27 @@ class _Executor:
             with self.services.processes.work_slots.released():
                 self.services.clock.pause(wait, self.services.cancelled)
         return CANCELLED_JUDGEMENT if self.services.cancelled else None
+
+    def _run_in_place(
+        self, progress: ExecutionProgress, position: tuple[int, int], done: Mapping[str, Result]
+    ) -> Judgement | None:
+        """Run a session once its provider has a place. The judgement if it must not start any more; else None."""
+        execution, services = progress.execution, self.services
+        with self.providers.place(execution, services.processes.work_slots.released) as place:
+            if place.waited and not progress.sessions and not progress.stored:
+                if unstarted := self._result_without_session(execution, done):
+                    return unstarted.judgement
+            elif place.waited and (stopped := self._refusal(execution)):
+                return stopped
+            if place.waited and services.cancelled:
+                return CANCELLED_JUDGEMENT
+            if not progress.started:
+                services.observer.started(execution)
+            progress.started = progress.waits = True
+            session = self._run_session(execution, position)
+            place.trouble = session.trouble
+            progress.sessions.append(session)
+        return None
 
     def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult:
         """Run a session, write it to the journal, and add its cost to the budgets."""
