@@ -44,6 +44,20 @@ MAX_EVIDENCE_COMMAND_CHARACTERS = 200  # of a command by which a file was read
 MAX_FINAL_OUTPUT_CHARACTERS = 4_000  # the end of an agent's final output, as results have it
 MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, searched for keys that were there already
 
+# --- engines: sessions on other machines ------------------------------------------------------------
+
+MAX_ENGINE_SESSIONS = 256  # at once over all workers, unless the configuration says otherwise
+DEFAULT_LOST_AFTER_SECONDS = 30.0  # silence after which a worker is lost
+DEFAULT_LOST_RETRIES = 2  # how often the session of a lost worker runs again
+DEFAULT_WORKER_WAIT_SECONDS = 300.0  # for a worker, as long as there is none
+CONNECT_SECONDS = 15.0  # to the scheduler of a cluster
+SURVEY_SECONDS = 0.5  # between two looks at the workers of a cluster
+MAX_ANNOUNCED_BYTES = 256 * 1024**2  # of the checkout's files, which all workers get
+MAX_ANSWER_BYTES = 64 * 1024**2  # of the artifacts of a session that a worker ran
+MAX_ANSWER_LINE_BYTES = 48 * 1024**2  # of the line of the journal; more than the longest text in it
+MAX_REFUSAL_CHARACTERS = 1_000  # of the reason for which a worker runs no session
+SLOT_END_SECONDS = 10.0  # for a slot to end its programs, before it is killed
+
 # --- filesystem: folders that others can change -----------------------------------------------------
 
 MAX_PATH_CHARACTERS = 4095  # of a path below a folder; as many bytes as operating systems accept

@@ -5,6 +5,7 @@
     ├── ConfigError               INVALID_INPUT: the configuration file
     ├── SuiteError                INVALID_INPUT: a suite file or a case in it
     ├── InstallError              INCONCLUSIVE: an agent's CLI cannot be installed; in a run it is trouble of a session
+    ├── EngineError               INCONCLUSIVE: the cluster that runs sessions is lost or has no workers
     ├── OutputError               INCONCLUSIVE: the run directory or a report cannot be written
     │   └── PublishError          the same of some reports; the others have been written
     └── GitHubError               becomes a warning: no verdict depends on GitHub's API
@@ -113,6 +114,12 @@ class SuiteError(SkillgymError):
 
 class InstallError(SkillgymError):
     """An agent's CLI cannot be installed."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+
+
+class EngineError(SkillgymError):
+    """The cluster that runs the sessions cannot be reached any more, or has no workers."""
 
     exit_code = ExitCode.INCONCLUSIVE
 

@@ -38,6 +38,7 @@ from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.settings.attempt_options import AttemptOptions
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, STORED, SUGGEST, Input, Option
+from skillgym_action.settings.engine_options import EngineSettings
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.option_types import (
@@ -51,7 +52,6 @@ from skillgym_action.settings.option_types import (
     Stop,
     StoreName,
 )
-from skillgym_action.settings.provider_limits import ProviderSettings
 from skillgym_action.settings.trend_options import TrendSettings
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.arm_options import ArmOptions
     from skillgym_action.settings.baseline_options import ReportOptions, StoreOptions
     from skillgym_action.settings.changed_options import ChangedOptions
+    from skillgym_action.settings.engine_options import EngineOptions
     from skillgym_action.settings.gate_options import GateOptions
     from skillgym_action.settings.reuse_options import ReuseOptions
     from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 
 
-class Settings(ForeignSettings, TrendSettings, ProviderSettings):
+class Settings(ForeignSettings, TrendSettings, EngineSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -448,10 +449,9 @@ class ExecuteOptions:
     ``stop``: end the run if a regression is unlikely. ``stopped``, ``limits``: of what is judged again.
     ``on_limit``: the status of a session that exceeded its time, steps or budget. ``prices``: configured ones by model.
     ``agent_user``: the user that agents and suite commands run as; None: the caller.
-    ``allow_partial``: run also what ``max_cost`` will not pay to its end.
+    ``allow_partial``: run also what ``max_cost`` will not pay to its end. ``provider_limits``: sessions at once.
     ``maxfail``: the number of executions that are not green after which no session is started.
     ``resume``: skip sessions that are in the journal. ``keep``: what to archive of a workspace that is not green.
-    ``provider_limits``: sessions at once by provider.
     """
 
     jobs: int = 1
@@ -497,3 +497,4 @@ class Options:
     attempt: AttemptOptions = field(default_factory=AttemptOptions)
     templates: TemplateSources | None = None
     judge: JudgeConfig | None = None
+    engine: EngineOptions | None = None

@@ -67,6 +67,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         commit=_agreed(report.commit for report in reports),
         merge_parents=_agreed(report.merge_parents for report in reports) or (),
         incomplete=incomplete,
+        slowed=tuple(dict.fromkeys(line for report in reports for line in report.slowed)),
         stopped_early=any(report.stopped_early for report in reports),
         stopped_for_futility=_stopped(reports),
         suites_from=_suites_from(reports),
