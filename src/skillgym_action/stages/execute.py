@@ -342,8 +342,8 @@ class _Executor:
         execution, services = progress.execution, self.services
         with self.providers.place(execution, services.processes.work_slots.released) as place:
             if place.waited and not progress.sessions and not progress.stored:
-                if unstarted := self._result_without_session(execution, done):
-                    return unstarted.judgement
+                if refused := self._result_without_session(execution, done):
+                    return refused.judgement
             elif place.waited and (stopped := self._refusal(execution)):
                 return stopped
             if place.waited and services.cancelled:

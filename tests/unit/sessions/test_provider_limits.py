@@ -7,14 +7,20 @@ from contextlib import closing, nullcontext
 
 import pytest
 
-from builders import execution
+from builders import runner_named, suite_at
 from fakes_clock import FakeClock
 from skillgym_action.agents import AGENTS
 from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.errors import Location
+from skillgym_action.model.execution import Execution
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.sessions.provider_limits import ProviderLimits, ProviderPlaces, provider_of
 from skillgym_action.transcripts.providers import provider_ids
+
+ROUTER = "https://openrouter.ai/api/v1"
+PLACE = Location(path="bench/core.json")
 
 # --- which provider ---------------------------------------------------------------------------------
 
@@ -25,11 +31,17 @@ from skillgym_action.transcripts.providers import provider_ids
         pytest.param("claude-code", None, {}, "anthropic", id="the agent's own"),
         pytest.param("codex", "gpt-5", {}, "openai", id="the agent's own, with a model"),
         pytest.param("copilot", "claude-sonnet-4-5", {}, "github-copilot", id="the agent's own, not the model's"),
-        pytest.param("claude-code", None, {"ANTHROPIC_BASE_URL": "https://openrouter.ai/api/v1"}, "openrouter", id="an address"),
-        pytest.param("claude-code", None, {"ANTHROPIC_BASE_URL": "http://gateway.example:8080"}, "anthropic", id="a gateway"),
-        pytest.param("claude-code", None, {"ANTHROPIC_BASE_URL": "-"}, "anthropic", id="an address that only workers know"),
-        pytest.param("codex", None, {"ANTHROPIC_BASE_URL": "https://openrouter.ai/api/v1"}, "openai", id="an address of another protocol"),
-        pytest.param("opencode", "openrouter/anthropic/claude-sonnet-4.5", {}, "openrouter", id="before the model's name"),
+        pytest.param("claude-code", None, {"ANTHROPIC_BASE_URL": ROUTER}, "openrouter", id="an address"),
+        pytest.param(
+            "claude-code", None, {"ANTHROPIC_BASE_URL": "http://gateway.example:8080"}, "anthropic", id="a gateway"
+        ),
+        pytest.param(
+            "claude-code", None, {"ANTHROPIC_BASE_URL": "-"}, "anthropic", id="an address that only workers know"
+        ),
+        pytest.param("codex", None, {"ANTHROPIC_BASE_URL": ROUTER}, "openai", id="an address of another protocol"),
+        pytest.param(
+            "opencode", "openrouter/anthropic/claude-sonnet-4.5", {}, "openrouter", id="before the model's name"
+        ),
         pytest.param("pi", "claude-sonnet-4-5", {}, "anthropic", id="the model's"),
         pytest.param("pi", None, {"GEMINI_API_KEY": "k"}, "google", id="the only key's"),
         pytest.param("pi", None, {"GEMINI_API_KEY": "k", "OPENAI_API_KEY": "k"}, None, id="one of two keys"),
@@ -39,7 +51,7 @@ from skillgym_action.transcripts.providers import provider_ids
         pytest.param("command", "our-own", {"OPENAI_API_KEY": "k"}, "openai", id="a model of one's own"),
         pytest.param("replay", "claude-sonnet-4-5", {}, None, id="a recording"),
     ],
-)  # fmt: skip
+)
 def test_the_provider_of_an_agent(agent, model, env, provider):
     assert provider_of(AgentConfig(type=agent, model=model, env=env), model) == provider
 
@@ -148,7 +160,18 @@ class Limits:
 
     def session(self, trouble: Trouble | None = None, *, waits_for: threading.Event | None = None) -> bool:
         """Run a session of Claude Code; whether it had to wait for its place."""
-        with self.limits.place(execution(agent=AgentConfig(type="claude-code")), nullcontext) as place:
+        suite = suite_at()
+        session = Execution(
+            index=0,
+            suite=suite,
+            case=BenchmarkCase(id="one", prompt="do it", location=PLACE, assertions=()),
+            runner=runner_named("claude"),
+            directory="one",
+            timeout=10,
+            budget=None,
+            model=None,
+        )
+        with self.limits.place(session, nullcontext) as place:
             if waits_for:
                 assert waits_for.wait(20)
             place.trouble = trouble
@@ -187,7 +210,9 @@ def test_a_session_waits_until_the_time_that_was_asked_for_has_passed(cancelled)
     limits.clock.pause(30, None)
     second.join(20)
     assert waited == [True]
-    assert limits.lines == ["anthropic: rate limit, at most 1 session at once from now on, none before 30 s have passed"]
+    assert limits.lines == [
+        "anthropic: rate limit, at most 1 session at once from now on, none before 30 s have passed"
+    ]
     assert limits.limits.slowed() == ("anthropic: 1 rate limit; 16 sessions at once became 1",)
 
 
