@@ -27,7 +27,7 @@ from skillgym_action.engines.dask_remote import (
     run_ticket,
     survey,
 )
-from skillgym_action.limits import CONNECT_SECONDS, MAX_REFUSAL_CHARACTERS, SURVEY_SECONDS
+from skillgym_action.limits import CONNECT_SECONDS, MAX_REFUSAL_CHARACTERS
 from skillgym_action.model.errors import EngineError, UsageError
 from skillgym_action.text.escaping import terminal_line
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.engine_options import EngineOptions, Tls
 
 CLOSING_SECONDS = 3.0
+LOOK_SECONDS = 0.1  # until a cancellation, or a lost connection, is noticed
 untyped: Any = distributed  # most of its functions have no types
 
 
@@ -76,6 +77,8 @@ class DaskEngine:
         self._waiting: dict[str, _Waiting] = {}
         self._workers: dict[str, dict[str, Any]] = {}
         self._refused: set[str] = set()
+        self._dropped: set[str] = set()
+        self._last_report = clock.seconds()
         self._numbers = count(1)
         self._cancelled = False
         self._closed = threading.Event()
@@ -108,7 +111,7 @@ class DaskEngine:
             self._client.register_plugin(RunLease(announcement.run, self._client.id), name=name)
             self._client.subscribe_topic(name, self._heard)
             self._in_time(self._client.register_plugin, AnnouncementPlugin(announcement), name=name)
-            self._workers = self._client.run_on_scheduler(survey)
+            self._take(self._client.run_on_scheduler(survey))
         except Exception as error:
             self.close()
             raise UsageError(
@@ -230,38 +233,40 @@ class DaskEngine:
 
     def _look(self) -> None:
         """Look at the workers until the engine is closed."""
-        while not self._closed.wait(SURVEY_SECONDS):
+        while not self._closed.wait(LOOK_SECONDS):
             if self._flag and not self._cancelled:
                 self.cancel()
-            try:
-                if self._client.status != "running":
-                    raise ConnectionError  # noqa: TRY301
-                found = self._in_time(self._client.run_on_scheduler, survey, seconds=self._options.lost_after)
-            except Exception:  # noqa: BLE001 -- whatever it is, the scheduler does not answer
-                if not self._closed.is_set():
-                    self._fail()
+            silent = self._clock.seconds() - self._last_report > max(self._options.lost_after, CONNECT_SECONDS)
+            if (self._client.status != "running" or silent) and not self._closed.is_set():
+                self._fail()
                 return
-            self._take(found)
+            with self._lock:
+                found = self._workers
+            frozen = [name for name, info in found.items() if info["silent"] > self._options.lost_after]
+            for name in set(frozen) - self._dropped:
+                self._dropped.add(name)
+                with suppress(Exception):
+                    self._in_time(self._client.run_on_scheduler, drop_worker, name, seconds=CLOSING_SECONDS)
 
     def _take(self, found: dict[str, dict[str, Any]]) -> None:
         silent = [name for name, info in found.items() if info["silent"] > self._options.lost_after]
         with self._lock:
-            self._workers = found
+            self._workers, self._last_report = found, self._clock.seconds()
+            self._dropped &= set(silent)
             for one in self._waiting.values():
                 info = found.get(one.worker)
                 if info is None or info["id"] != one.worker_id or one.worker in silent:
                     one.lost = True
                     one.done.set()
-        for name in silent:
-            with suppress(Exception):
-                self._in_time(self._client.run_on_scheduler, drop_worker, name, seconds=CLOSING_SECONDS)
 
     def _heard(self, event: tuple[float, Any]) -> None:
         """An event of the run: a worker left, or the judgement of a session starts commands."""
         message = event[1]
         if not isinstance(message, dict):
             return
-        if isinstance(name := message.get("lost"), str):
+        if isinstance(found := message.get("workers"), dict):
+            self._take(found)
+        elif isinstance(name := message.get("lost"), str):
             with self._lock:
                 self._workers.pop(name, None)
                 for one in self._waiting.values():

@@ -11,7 +11,7 @@ from distributed.metrics import time as scheduler_time
 from distributed.worker import get_worker
 
 from skillgym_action.engines.announcement import own_versions
-from skillgym_action.limits import CONNECT_SECONDS
+from skillgym_action.limits import CONNECT_SECONDS, SURVEY_SECONDS
 
 if TYPE_CHECKING:
     from skillgym_action.engines import Announcement
@@ -47,11 +47,21 @@ async def drop_worker(address: str, dask_scheduler: Any = None) -> None:
 
 
 class RunLease(SchedulerPlugin):
-    """Removes what a run has on the scheduler when its coordinator is gone, and reports workers that leave."""
+    """Tells the coordinator about workers, and removes what its run has on the scheduler when it is gone."""
 
     def __init__(self, run: str, client: str) -> None:
         self.name = plugin_name(run)
         self.client = client
+        self.reporting: asyncio.Task[None] | None = None
+
+    async def start(self, scheduler: Any) -> None:
+        """Report the workers at intervals: with their silence, a frozen one is known."""
+        self.reporting = asyncio.create_task(self._report(scheduler))
+
+    async def _report(self, scheduler: Any) -> None:
+        while self.name in scheduler.plugins:
+            scheduler.log_event(self.name, {"workers": survey(scheduler)})
+            await asyncio.sleep(SURVEY_SECONDS)
 
     def remove_worker(self, scheduler: Any, worker: str, **_: Any) -> None:
         """Tell the coordinator at once: it would notice with its next look."""
