@@ -44,8 +44,8 @@ class Announcement:
     """What workers are sent once per run, before its tickets.
 
     ``run``: an id of this run. ``settings``: what the plan and its sessions depend on, as JSON, without the value of
-    any environment variable. ``cwd``: the working directory, relative to the root of the files. ``files``: a bundle of the
-    checkout's files as the plan sees them. ``digest``: of the bundle, SHA-256 in hexadecimal digits.
+    any environment variable. ``cwd``: the working directory, relative to the root of the files. ``files``: a bundle of
+    the checkout's files as the plan sees them. ``digest``: of the bundle, SHA-256 in hexadecimal digits.
     ``versions``: of the tool, of Python (minor), and the number of the protocol; workers with others are refused.
     """
 
@@ -93,11 +93,14 @@ class WorkerLostError(Exception):
 
 
 class RefusedTicketError(Exception):
-    """The worker does not run the session, or the answer is none. ``reason``: a sentence, untrusted text."""
+    """The worker does not run the session. ``reason``: a sentence, untrusted text.
 
-    def __init__(self, reason: str) -> None:
+    ``of_worker``: it can run none of this run, such as without a key; another worker may.
+    """
+
+    def __init__(self, reason: str, *, of_worker: bool = False) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.of_worker = reason, of_worker
 
 
 class EngineCancelledError(Exception):

@@ -169,6 +169,11 @@ TROUBLES: dict[str, TroubleKind] = {
         origin="worker",
         remedy="look at the workers: memory, evictions, network; raise --lost-retries if they come and go",
     ),
+    "worker-answer": TroubleKind(
+        label="Answer of a worker refused",
+        origin="worker",
+        remedy="read the message; compare the worker's checkout, version and disk with the coordinator's",
+    ),
     "suite-invalid": TroubleKind(label="Invalid suite", origin="suite", remedy="run `skillgym-action check`"),
 }
 

@@ -38,12 +38,13 @@ from skillgym_action.sessions.repetitions import (
 )
 from skillgym_action.sessions.run_session import execution_result, run_session
 from skillgym_action.sessions.snapshot_check import check_snapshot
-from skillgym_action.storage.journal import event_line, session_line
+from skillgym_action.storage.journal import event_line, lost_line, session_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from skillgym_action.comparison.futility import FutilityRule
+    from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
     from skillgym_action.model.job_attempt import AttemptShare
     from skillgym_action.services import Services
@@ -69,14 +70,22 @@ class Executed:
 
 
 def execute(
-    services: Services, plan: Plan, options: ExecuteOptions, journal: Journal, futility: FutilityRule | None = None
+    services: Services,
+    plan: Plan,
+    options: ExecuteOptions,
+    journal: Journal,
+    futility: FutilityRule | None = None,
+    dispatcher: Dispatcher | None = None,
 ) -> Executed:
-    """Run the plan. Sessions that ``journal`` has are not run again. ``futility``: when to stop; None: never."""
+    """Run the plan. Sessions that ``journal`` has are not run again. ``futility``: when to stop; None: never.
+
+    ``dispatcher``: gives sessions to workers; None: they run in this process.
+    """
     services.observer.planned(len(plan.executions) + len(plan.unrunnable))
     results = {
         entry.index: _reported(services, _redacted(services, _invalid_result(entry))) for entry in plan.unrunnable
     }
-    executor = _Executor(services, plan, options, journal)
+    executor = _Executor(services, plan, options, journal, dispatcher)
     stopped: StoppedForFutility | None = None
     missing: tuple[str, ...] = ()
     with hide_suites(services, plan.executions):
@@ -149,8 +158,15 @@ def _run_more(executor: _Executor, plan: Plan, indexes: frozenset[int]) -> dict[
 class _Executor:
     """What the executions of one run share: stopped runners and budgets."""
 
-    def __init__(self, services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> None:
-        self.services, self.options, self._journal = services, options, journal
+    def __init__(
+        self,
+        services: Services,
+        plan: Plan,
+        options: ExecuteOptions,
+        journal: Journal,
+        dispatcher: Dispatcher | None = None,
+    ) -> None:
+        self.services, self.options, self._journal, self._dispatcher = services, options, journal, dispatcher
         self._lock = threading.Lock()
         self._stopped: dict[tuple[str, str, str | None], Trouble] = {}
         self._sessions: dict[int, Sequence[SessionResult]] = dict(journal.sessions)
@@ -351,17 +367,28 @@ class _Executor:
             if not progress.started:
                 services.observer.started(execution)
             progress.started = progress.waits = True
-            session = self._run_session(execution, position)
-            place.trouble = session.trouble
-            progress.sessions.append(session)
+            ran = self._run_session(execution, position)
+            if isinstance(ran, Judgement):
+                return ran
+            place.trouble = ran.trouble
+            progress.sessions.append(ran)
         return None
 
-    def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult:
-        """Run a session, write it to the journal, and add its cost to the budgets."""
+    def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult | Judgement:
+        """Run a session, write it to the journal, and add its cost to the budgets.
+
+        A judgement: no worker was free before the run was cancelled or the budget was spent.
+        """
         write_line, digest = self.services.directory.write_journal_line, self._journal.digests[execution.index]
         before_judging = partial(write_line, event_line("judging", digest, position))
-        write_line(event_line("started", digest, position))
-        session = run_session(self.services, execution, *position, self.options, before_judging)
+        if self._dispatcher is None:
+            write_line(event_line("started", digest, position))
+            session = run_session(self.services, execution, *position, self.options, before_judging)
+        else:
+            ran = self._run_on_worker(self._dispatcher, execution, position, before_judging)
+            if isinstance(ran, Judgement):
+                return ran
+            session = ran
         trouble, session = session.trouble, in_attempt(session, self._journal.attempt)
         write_line(session_line(digest, session))
         with self._lock:
@@ -371,6 +398,33 @@ class _Executor:
                 why = f"not started, since the runner failed before: {trouble.message}"
                 self._stopped.setdefault(_runner_key(execution), replace(trouble, message=why))
         return session
+
+    def _run_on_worker(
+        self,
+        dispatcher: Dispatcher,
+        execution: Execution,
+        position: tuple[int, int],
+        before_judging: Callable[[], None],
+    ) -> SessionResult | Judgement:
+        """Run a session on a worker. What a lost one may have cost is its whole budget, which is charged."""
+        from skillgym_action.engines.dispatch import Notices  # imported late: local runs do not need it
+
+        write_line, digest = self.services.directory.write_journal_line, self._journal.digests[execution.index]
+
+        def lost(seconds: float) -> None:
+            write_line(lost_line(digest, position, seconds, execution.budget))
+            with self._lock:
+                for budget in self._budgets(execution):
+                    budget.add(execution.budget, f"a lost session on {execution.runner.id}")
+
+        notices = Notices(
+            refusal=partial(self._refusal, execution),
+            started=partial(write_line, event_line("started", digest, position)),
+            judging=before_judging,
+            lost=lost,
+        )
+        with self.services.processes.work_slots.released():
+            return dispatcher.run(execution, position, digest, notices)
 
 
 def _on_runner(execution: Execution) -> tuple[str, str, str | None]:
