@@ -222,8 +222,7 @@ def run(
         suites_from=suites_from,
         stopped_early=may_stop_early(plan, options),
         stopped_for_futility=executed.stopped or options.execute.stopped,
-        attempts=executed.attempts,
-        slowed=executed.slowed,
+        **executed.of_report,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
 from skillgym_action.model.dependencies import unmet_dependency
@@ -67,6 +67,11 @@ class Executed:
     stopped: StoppedForFutility | None = None
     incomplete: tuple[str, ...] = ()
     slowed: tuple[str, ...] = ()
+
+    @property
+    def of_report(self) -> dict[str, Any]:
+        """Fields that the run report has under the same names."""
+        return {"attempts": self.attempts, "slowed": self.slowed}
 
 
 def execute(
