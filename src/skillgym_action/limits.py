@@ -30,6 +30,8 @@ MAX_NEAR_MISS_FILES = 2_000  # files that are not called like suites, and looked
 MAX_LISTED_SKIPPED_FILES = 50  # by `check`, of those that are no suites
 MAX_SUITE_PROGRAMS_AT_ONCE = 4  # suite programs that are loaded in parallel
 MAX_RETRY_WAIT_SECONDS = 60.0  # between a session with trouble and its retry
+PROVIDER_RECOVERY_SECONDS = 60.0  # without a rate limit, after which one more session may use a slowed provider
+CANCELLATION_POLL_SECONDS = 0.25  # how often sessions that wait for their provider look whether the run was cancelled
 MAX_LISTED_EXECUTIONS = 5  # in one warning
 MAX_JUDGED_AGAIN_WARNINGS = 100  # one per session that is judged again after a resume
 MAX_QUOTED_VERSION_CHARACTERS = 60  # of the version that a journal names
@@ -41,6 +43,20 @@ HOOK_TAIL_BYTES = 500  # of stderr, in the message about a failed hook
 MAX_EVIDENCE_COMMAND_CHARACTERS = 200  # of a command by which a file was read
 MAX_FINAL_OUTPUT_CHARACTERS = 4_000  # the end of an agent's final output, as results have it
 MAX_ORIGINAL_FILE_BYTES = 16 * 1024 * 1024  # of a file before the agent, searched for keys that were there already
+
+# --- engines: sessions on other machines ------------------------------------------------------------
+
+MAX_ENGINE_SESSIONS = 256  # at once over all workers, unless the configuration says otherwise
+DEFAULT_LOST_AFTER_SECONDS = 30.0  # silence after which a worker is lost
+DEFAULT_LOST_RETRIES = 2  # how often the session of a lost worker runs again
+DEFAULT_WORKER_WAIT_SECONDS = 300.0  # for a worker, as long as there is none
+CONNECT_SECONDS = 15.0  # to the scheduler of a cluster
+SURVEY_SECONDS = 0.5  # between two looks at the workers of a cluster
+MAX_ANNOUNCED_BYTES = 256 * 1024**2  # of the checkout's files, which all workers get
+MAX_ANSWER_BYTES = 64 * 1024**2  # of the artifacts of a session that a worker ran
+MAX_ANSWER_LINE_BYTES = 48 * 1024**2  # of the line of the journal; more than the longest text in it
+MAX_REFUSAL_CHARACTERS = 1_000  # of the reason for which a worker runs no session
+SLOT_END_SECONDS = 10.0  # for a slot to end its programs, before it is killed
 
 # --- filesystem: folders that others can change -----------------------------------------------------
 

@@ -52,11 +52,13 @@ from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
     from skillgym_action.baselines.pooling import Wanted
     from skillgym_action.baselines.reading import BaseHistory
+    from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.forecast import Forecast
     from skillgym_action.model.run_report import RunReport, SuitesFrom
@@ -67,6 +69,8 @@ if TYPE_CHECKING:
     from skillgym_action.storage.journal import Journal
     from skillgym_action.storage.merge import StoredReports
     from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
+
+    Workers = Callable[[], AbstractContextManager[Dispatcher | None]]
 
 
 def find_suites(services: Services, options: Options) -> Discovery:
@@ -179,10 +183,12 @@ def run(
     *,
     command: str,
     show: Callable[[RunReport], None],
+    workers: Workers | None = None,
 ) -> RunReport:
     """Run the whole pipeline and return the report with its decision. ``show`` is called before it is published.
 
-    ``command``: the name of the command, for the run report and the journal.
+    ``command``: the name of the command, for the run report and the journal. ``workers``: of other machines, opened for
+    the sessions; None: they run on this machine.
     """
     began, times = services.clock.now(), _StageTimes(services)
     base = read_baseline(services, options)
@@ -201,13 +207,14 @@ def run(
     if first_line is not None:
         services.directory.begin(first_line)
     times.ended("suites and plan")
-    to_run = install_agents(services, carrying.plan, options.install_agents)
+    to_run = carrying.plan if workers else install_agents(services, carrying.plan, options.install_agents)
     times.ended("installation of agents")
     from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import report_run
 
     rule = futility_rule(without_carried(base, carrying), options)
-    executed = execute(services, to_run, options.execute, journal, rule)
+    with workers() if workers else nullcontext() as dispatcher:
+        executed = execute(services, to_run, options.execute, journal, rule, dispatcher)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
     plan, results = with_carried(plan, executed.results, carrying)
@@ -220,7 +227,7 @@ def run(
         suites_from=suites_from,
         stopped_early=may_stop_early(plan, options),
         stopped_for_futility=executed.stopped or options.execute.stopped,
-        attempts=executed.attempts,
+        **executed.of_report,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
@@ -302,6 +309,13 @@ def _session_limits(options: Options) -> LimitSettings:
         max_steps=options.execute.max_steps,
         on_limit=options.execute.on_limit,
     )
+
+
+def plan_sessions(services: Services, runners: tuple[Runner, ...], options: Options) -> tuple[Plan, Plan]:
+    """The plan of a worker, as its coordinator has it, and the same with the programs of agents of this machine."""
+    planned = plan_run(services, runners, options)
+    _hide_from_agents(services, planned, options)
+    return planned, install_agents(services, planned, options.install_agents)
 
 
 class _StageTimes:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from skillgym_action.baselines import Store
+    from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent
     from skillgym_action.github.publish_options import PublisherOptions
@@ -131,7 +132,7 @@ def _processes(context: LaunchContext) -> Iterator[ProcessLauncher]:
     """A launcher for programs that run before the adapters are opened. SIGINT and SIGTERM raise KeyboardInterrupt."""
     try:
         with (
-            _cancellation() as cancelled,
+            cancellation() as cancelled,
             ProcessLauncher(environment=context.environment, cancelled=cancelled) as processes,
         ):
             yield processes
@@ -155,7 +156,7 @@ def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -
         message = f"{file.name} is a program, and mode report does not run programs of the repository"
         raise ConfigError(message, remedy="write it as YAML, JSON or TOML")
     with ExitStack() as stack:
-        cancelled = stack.enter_context(_cancellation())
+        cancelled = stack.enter_context(cancellation())
         user = _user(context, settings.agent_user, stack)
         logs = Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-")))
         processes = stack.enter_context(
@@ -193,7 +194,7 @@ def open_services(
     """
     _collect_garbage_rarely()
     with ExitStack() as stack:
-        cancelled = stack.enter_context(_cancellation())
+        cancelled = stack.enter_context(cancellation())
         user = _user(context, options.execute.agent_user if options else user_name, stack)
         processes = stack.enter_context(_launcher(context, cancelled, user))
         repository, source = Repository(context.root, processes, context.checkout), context.suite_source
@@ -429,6 +430,28 @@ def _snapshots(options: SnapshotConfig | None, checkout: Checkout) -> SnapshotFi
 
 
 @contextmanager
+def open_dispatcher(
+    services: Services, settings: Settings, context: LaunchContext, options: Options
+) -> Iterator[Dispatcher | None]:
+    """What gives sessions to workers; None: they run on this machine. Raises UsageError, EngineError."""
+    if options.engine is None:
+        yield None
+        return
+    from skillgym_action.engines.announcement import announcement
+    from skillgym_action.engines.dask_engine import DaskEngine
+    from skillgym_action.engines.dispatch import Dispatcher
+
+    exclude = tuple(_own_paths(context, services.directory.path, options))
+    announced = announcement(services, settings, context, exclude)
+    engine = DaskEngine(options.engine, services.clock, services.cancelled, services.observer.progress)
+    engine.open(announced)
+    try:
+        yield Dispatcher(engine, services, options.engine)
+    finally:
+        engine.close()
+
+
+@contextmanager
 def early_end_publisher(
     event: GitHubEvent, token: str, environment: Mapping[str, str], options: PublisherOptions, *, cancelled: bool
 ) -> Iterator[Publisher]:
@@ -436,7 +459,7 @@ def early_end_publisher(
     from skillgym_action.github.publisher import Publisher
 
     with (
-        _cancellation() as signalled,
+        cancellation() as signalled,
         closing(_github_api(event, token, environment, Clock(), signalled, EARLY_END_SECONDS)) as api,
     ):
         if cancelled:
@@ -490,7 +513,7 @@ def _publisher(
 
 
 @contextmanager
-def _cancellation() -> Iterator[Cancellation]:
+def cancellation() -> Iterator[Cancellation]:
     """A cancellation that SIGINT and SIGTERM set while the context is open. A second signal has no effect."""
     with closing(Cancellation()) as cancelled:
         before = {number: signal.signal(number, lambda *_: cancelled.set()) for number in CANCELLING}

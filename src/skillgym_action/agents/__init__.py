@@ -34,7 +34,7 @@ class AgentInfo:
     without a key. ``internal``: no configuration can name it. ``skills``: the folders of a workspace that skills under
     test are installed into for it. ``skills_variable``: the variable that has the absolute path of such a skill.
     ``plugins``: whether it loads plugins from a folder. ``limits_tools``: whether it does what cases say about tools
-    and the system prompt.
+    and the system prompt. ``provider``: the service that it uses if neither its model nor an address names another one.
     """
 
     module: str
@@ -54,6 +54,7 @@ class AgentInfo:
     skills_variable: str | None = None
     plugins: bool = False
     limits_tools: bool = False
+    provider: str | None = None
 
 
 PLUGIN_FOLDERS = (".claude-plugin", ".codex-plugin", ".cursor-plugin")
@@ -75,6 +76,7 @@ CLAUDE_SKILLS, AGENTS_SKILLS = ".claude/skills", ".agents/skills"
 EXACT_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
 AGENTS = {
     "claude-code": AgentInfo(
+        provider="anthropic",
         module="skillgym_action.agents.claude_code",
         executable="claude",
         package="@anthropic-ai/claude-code",
@@ -88,6 +90,7 @@ AGENTS = {
         limits_tools=True,
     ),
     "codex": AgentInfo(
+        provider="openai",
         module="skillgym_action.agents.codex",
         executable="codex",
         package="@openai/codex",
@@ -148,6 +151,7 @@ AGENTS = {
         skills=(AGENTS_SKILLS,),
     ),
     "copilot": AgentInfo(
+        provider="github-copilot",
         module="skillgym_action.agents.copilot",
         executable="copilot",
         package="@github/copilot",
@@ -173,6 +177,7 @@ AGENTS = {
         skills=(AGENTS_SKILLS,),
     ),
     "gemini": AgentInfo(
+        provider="google",
         module="skillgym_action.agents.gemini",
         executable="gemini",
         package="@google/gemini-cli",
@@ -184,6 +189,7 @@ AGENTS = {
         skills=(AGENTS_SKILLS,),
     ),
     "qwen": AgentInfo(
+        provider="openai",
         module="skillgym_action.agents.qwen",
         executable="qwen",
         package="@qwen-code/qwen-code",
@@ -195,6 +201,7 @@ AGENTS = {
         skills=(AGENTS_SKILLS,),
     ),
     "cursor-agent": AgentInfo(
+        provider="cursor",
         module="skillgym_action.agents.cursor_agent",
         executable="cursor-agent",
         streams=True,

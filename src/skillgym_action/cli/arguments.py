@@ -336,6 +336,36 @@ def schema(name: str | None) -> int:
     return print_schema(name)
 
 
+@cli.command()
+@click.argument("address", metavar="ADDRESS")
+@click.option(
+    "--slots", type=click.IntRange(1, 1024), default=1, metavar="N", help="Sessions to run at once (default: 1)."
+)
+@click.option(
+    "--tls-ca", type=click.Path(path_type=Path), metavar="FILE", help="Authority of the cluster's certificates."
+)
+@click.option("--tls-cert", type=click.Path(path_type=Path), metavar="FILE", help="Certificate of this worker.")
+@click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Key of the certificate.")
+@click.option("--agent-user", metavar="NAME", help="User to run agents and suite commands as (requires root).")
+@click.option("--install-agents", is_flag=True, help="Install missing agent CLIs through npm.")
+def worker(**fields: Any) -> int:
+    """Run sessions for runs with --engine, until SIGINT or SIGTERM.
+
+    ADDRESS is that of the scheduler of a Dask cluster, dask://HOST:PORT.
+    """
+    from skillgym_action.cli.worker import WorkerRequest, run_worker
+
+    return run_worker(WorkerRequest(**fields), _environment(click.get_current_context()))
+
+
+@cli.command(hidden=True)
+def slot() -> int:
+    """Run sessions for a worker, which starts it."""
+    from skillgym_action.cli.slot import run_slot
+
+    return run_slot(_environment(click.get_current_context()))
+
+
 def _settings(fields: dict[str, Any]) -> Settings:
     """Validated settings; without colors where NO_COLOR is set or stderr is no terminal. Raises UsageError."""
     from skillgym_action.settings.options import validated_settings

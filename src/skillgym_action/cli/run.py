@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -203,6 +204,7 @@ def run_in_terminal(
             show=lambda report: show_report(
                 terminal, report, directory, settings, run_directory=relative_path(directory, context.cwd)
             ),
+            workers=partial(wiring.open_dispatcher, services, settings, context, options) if options.engine else None,
         )
     return exit_code_of(report)
 

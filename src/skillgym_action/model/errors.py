@@ -6,6 +6,7 @@
     ├── SuiteError                INVALID_INPUT: a suite file or a case in it
     ├── InstallError              INCONCLUSIVE: an agent's CLI cannot be installed; in a run it is trouble of a session
     ├── SandboxError              INCONCLUSIVE: containers cannot be made; in a session it is trouble of the session
+    ├── EngineError               INCONCLUSIVE: the cluster that runs sessions is lost or has no workers
     ├── OutputError               INCONCLUSIVE: the run directory or a report cannot be written
     │   └── PublishError          the same of some reports; the others have been written
     └── GitHubError               becomes a warning: no verdict depends on GitHub's API
@@ -120,6 +121,12 @@ class InstallError(SkillgymError):
 
 class SandboxError(SkillgymError):
     """A container or an image cannot be made or used."""
+
+    exit_code = ExitCode.INCONCLUSIVE
+
+
+class EngineError(SkillgymError):
+    """The cluster that runs the sessions cannot be reached any more, or has no workers."""
 
     exit_code = ExitCode.INCONCLUSIVE
 

@@ -84,7 +84,8 @@ class RunReport:
     ``quarantined``: results that decide nothing, in the order of the plan.
     ``attempts``: of a run that attempts of a job on GitHub may share, what each contributed, in their order.
     ``unchanged``: that nothing ran, since only changed skills or cases were to run and none has changed; None:
-    otherwise. ``selection``: the executions that a change touches; None: all were to run.
+    otherwise. ``selection``: the executions that a change touches; None: all were to run. ``slowed``: a sentence per
+    provider that reported rate limits.
     ``decision`` is None until the gate has decided.
     """
 
@@ -117,6 +118,7 @@ class RunReport:
     attempts: tuple[AttemptShare, ...] = ()
     unchanged: str | None = None
     selection: SelectionSummary | None = None
+    slowed: tuple[str, ...] = ()
     decision: Decision | None = None
 
     @property

@@ -176,6 +176,16 @@ TROUBLES: dict[str, TroubleKind] = {
         origin="grader",
         remedy="set up the judge, or fix the grader: it gave neither pass nor fail",
     ),
+    "worker-lost": TroubleKind(
+        label="Worker lost",
+        origin="worker",
+        remedy="look at the workers: memory, evictions, network; raise --lost-retries if they come and go",
+    ),
+    "worker-answer": TroubleKind(
+        label="Answer of a worker refused",
+        origin="worker",
+        remedy="read the message; compare the worker's checkout, version and disk with the coordinator's",
+    ),
     "suite-invalid": TroubleKind(label="Invalid suite", origin="suite", remedy="run `skillgym-action check`"),
 }
 

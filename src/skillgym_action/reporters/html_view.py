@@ -245,6 +245,7 @@ def _provenance(report: RunReport) -> Iterator[Figure]:
         "skillgym-action": report.version,
     }
     found |= {f"{what[:1].upper()}{what[1:]}": words for what, words in limits_in_words(report.limits)}
+    found |= {"Slowed by": "; ".join(report.slowed)}
     for runner in report.runners:
         versions = sorted(
             {result.version for result in report.results if result.version and runner_of(result) == runner.id}

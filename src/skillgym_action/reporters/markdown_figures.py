@@ -212,6 +212,8 @@ class ReportTotals:
     def sources(self) -> Iterator[Markup]:
         """What else it takes to make this run again: suites, commit, and where it is kept."""
         report, links = self.report, self.report.links
+        for line in report.slowed:
+            yield inline(f"slowed by {line}", 2 * NAME)
         if digest := _digest(report):
             yield markup("suites ") + code(digest)
         if report.commit:

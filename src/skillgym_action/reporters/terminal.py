@@ -108,6 +108,7 @@ def render(
         yield f"{_styled('warning', '33', color=color)} {terminal_line(str(problem))}\n"
     if warnings:
         yield "\n"
+    yield from (f"slowed {terminal_line(line)}\n\n" for line in report.slowed)
     yield from _rates(report)
     yield from _uplifts(report)
     yield from _most_expensive(report)

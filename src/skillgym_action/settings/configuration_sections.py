@@ -15,12 +15,13 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
     field_validator,
+    model_validator,
 )
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.documents.arm_sections import ArmsByName, references
 from skillgym_action.documents.container_sections import ContainerKeys
-from skillgym_action.documents.option_values import Count, Milliseconds, Points, Require, Size, Words
+from skillgym_action.documents.option_values import Count, Duration, Milliseconds, Points, Require, Size, Words
 from skillgym_action.filesystem.globs import matches_nothing
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.limits import MAX_JUDGE_VOTES
@@ -29,6 +30,7 @@ from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
 from skillgym_action.settings.foreign_options import reporter_of_skillgym
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Reuse, Schedule, Stop, StoreName
+from skillgym_action.settings.provider_limits import ProviderName, ProviderSection
 from skillgym_action.settings.sandbox_options import SandboxType
 
 
@@ -252,6 +254,34 @@ class InputSection(_Model):
     suites: tuple[PathPattern, ...]
 
 
+class TlsSection(_Model):
+    """``engine.tls``: files in PEM format, relative to the configuration file."""
+
+    ca: Annotated[str, Field(min_length=1)]
+    cert: Annotated[str, Field(min_length=1)]
+    key: Annotated[str, Field(min_length=1)]
+
+
+class EngineSection(_Model):
+    """``engine``: where sessions run. ``slots``: sessions at once; ``wait``: for a worker, as long as there is none."""
+
+    type: Literal["local", "dask"]
+    address: str | None = None
+    tls: TlsSection | None = None
+    slots: PositiveInt | None = None
+    lost_after: Duration | None = None
+    lost_retries: NonNegativeInt | None = None
+    wait: Duration | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_hyphens(cls, value: object) -> object:
+        """``lost-after`` and ``lost-retries``, as options are written, are accepted as well."""
+        if not isinstance(value, dict):
+            return value
+        return {camel_case(str(key).replace("-", "_")) if "-" in str(key) else key: each for key, each in value.items()}
+
+
 class ConfigFile(_Model):
     """A whole configuration file."""
 
@@ -267,4 +297,6 @@ class ConfigFile(_Model):
     store: StoreName | None = None
     reuse: Reuse | None = None
     inputs: tuple[InputSection, ...] = ()
+    limits: dict[ProviderName, ProviderSection] = {}
+    engine: EngineSection | None = None
     runners: Annotated[dict[str, RunnerSection] | None, Field(min_length=1)] = None

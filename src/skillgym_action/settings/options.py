@@ -37,6 +37,7 @@ from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.settings.attempt_options import AttemptOptions
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, STORED, SUGGEST, Input, Option
+from skillgym_action.settings.engine_options import EngineSettings
 from skillgym_action.settings.foreign_options import ForeignSettings
 from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.option_types import (
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.arm_options import ArmOptions
     from skillgym_action.settings.baseline_options import ReportOptions, StoreOptions
     from skillgym_action.settings.changed_options import ChangedOptions
+    from skillgym_action.settings.engine_options import EngineOptions
     from skillgym_action.settings.gate_options import GateOptions
     from skillgym_action.settings.reuse_options import ReuseOptions
     from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
@@ -76,7 +78,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 
 
-class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields):
+class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, EngineSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -452,7 +454,7 @@ class ExecuteOptions:
     ``stop``: end the run if a regression is unlikely. ``stopped``, ``limits``: of what is judged again.
     ``on_limit``: the status of a session that exceeded its time, steps or budget. ``prices``: configured ones by model.
     ``agent_user``: the user that agents and suite commands run as; None: the caller.
-    ``allow_partial``: run also what ``max_cost`` will not pay to its end.
+    ``allow_partial``: run also what ``max_cost`` will not pay to its end. ``provider_limits``: sessions at once.
     ``maxfail``: the number of executions that are not green after which no session is started.
     ``resume``: skip sessions that are in the journal. ``keep``: what to archive of a workspace that is not green.
     """
@@ -477,6 +479,7 @@ class ExecuteOptions:
     prices: Mapping[str, Price] = field(default_factory=dict)
     resume: bool = False
     keep: Keep = "changed"
+    provider_limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -499,4 +502,5 @@ class Options:
     attempt: AttemptOptions = field(default_factory=AttemptOptions)
     templates: TemplateSources | None = None
     judge: JudgeConfig | None = None
+    engine: EngineOptions | None = None
     sandbox: SandboxOptions = field(default_factory=SandboxOptions)

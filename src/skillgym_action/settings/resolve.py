@@ -19,6 +19,7 @@ from skillgym_action.settings.arm_options import arm_options
 from skillgym_action.settings.attempt_options import RESUME_AUTO, attempt_options, directory_name
 from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_name, store_options
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
+from skillgym_action.settings.engine_options import WithoutKeys, engine_options, on_engine, with_placeholders
 from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import (
@@ -29,6 +30,9 @@ from skillgym_action.settings.options import (
     PlanOptions,
     Settings,
 )
+from skillgym_action.settings.provider_limits import provider_limits
+from skillgym_action.settings.quarantine_file import read_quarantine
+from skillgym_action.settings.reuse_options import reuse_options
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.settings.sandbox_options import configured_container, sandbox_options
 from skillgym_action.settings.shard_options import with_shard
@@ -59,19 +63,18 @@ def runners_and_options(
     """
     _check_require(settings, config)
     _check_contradictions(settings)
-    runners = configured_runners(settings, config, context)
+    runners = configured_runners(settings, config, with_placeholders(settings, config, context))
     return runners, with_shard(options(settings, config, context, runners=len(runners)), settings, context)
 
 
 def options(settings: Settings, config: Config, context: LaunchContext, *, runners: int) -> Options:
     """The options of each stage; ``runners``: the number of runners. Raises UsageError, ConfigError."""
     from skillgym_action.settings.changed_options import changed_options
-    from skillgym_action.settings.quarantine_file import read_quarantine
-    from skillgym_action.settings.reuse_options import reuse_options
 
     run = config.file.run
     milliseconds = config.file.defaults.timeout_ms
     _refuse_paths(settings, context)
+    engine = engine_options(settings, config, context)
     return Options(
         discover=DiscoverOptions(paths=settings.paths, formats=settings.format),
         load=_load_options(settings, config, context),
@@ -91,7 +94,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             quarantine=read_quarantine(config, context),
         ),
         install_agents=InstallAgentsOptions(install_agents=settings.install_agents),
-        execute=_execute_options(settings, config, context, runners),
+        execute=on_engine(_execute_options(settings, config, context, runners), engine, settings),
         report=_report_options(settings, config, context),
         gate=GateOptions(
             fail_on=_fail_on(settings.fail_on or run.fail_on),
@@ -108,8 +111,9 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
         changed=changed_options(settings, config, context),
         attempt=attempt_options(settings, context),
         templates=_templates(settings, config, context),
-        judge=_judge(config, context.environment),
+        judge=_judge(config, WithoutKeys(context.environment) if engine else context.environment),
         sandbox=sandbox_options(settings, config),
+        engine=engine,
     )
 
 
@@ -193,6 +197,7 @@ def _execute_options(settings: Settings, config: Config, context: LaunchContext,
         prices=_prices(config),
         resume=settings.resume is not None,
         keep=settings.keep or run.keep or "changed",
+        provider_limits=provider_limits(settings.limit, config.file.limits),
     )
 
 

@@ -6,12 +6,11 @@ A session is in the journal as soon as it has ended, so that an interrupted run 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
 from skillgym_action.model.dependencies import unmet_dependency
@@ -27,6 +26,7 @@ from skillgym_action.sessions.failure_limit import FailureLimit
 from skillgym_action.sessions.hooks import run_hooks_after_all, untrusted_skill
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_failure_class
 from skillgym_action.sessions.lanes import interleaved_lanes
+from skillgym_action.sessions.provider_limits import ProviderLimits
 from skillgym_action.sessions.repetitions import (
     combined_result,
     count_troubled,
@@ -35,15 +35,17 @@ from skillgym_action.sessions.repetitions import (
     with_trigger_runs,
 )
 from skillgym_action.sessions.run_session import execution_result, run_session
-from skillgym_action.storage.journal import event_line, session_line
+from skillgym_action.storage.journal import event_line, lost_line, session_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from skillgym_action.comparison.futility import FutilityRule
+    from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
     from skillgym_action.model.job_attempt import AttemptShare
     from skillgym_action.services import Services
+    from skillgym_action.sessions.provider_limits import LaneQueue
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.storage.journal import Journal
 
@@ -54,25 +56,40 @@ class Executed:
 
     ``stopped``: None unless the run was stopped for futility. ``incomplete``: why results are missing, or sessions that
     would have decided about that, a sentence per reason. ``attempts``: of the job on GitHub, in their order.
+    ``slowed``: a sentence per provider that reported rate limits.
     """
 
     results: tuple[Result, ...]
     attempts: tuple[AttemptShare, ...] = ()
     stopped: StoppedForFutility | None = None
     incomplete: tuple[str, ...] = ()
+    slowed: tuple[str, ...] = ()
+
+    @property
+    def of_report(self) -> dict[str, Any]:
+        """Fields that the run report has under the same names."""
+        return {"attempts": self.attempts, "slowed": self.slowed}
 
 
 def execute(
-    services: Services, plan: Plan, options: ExecuteOptions, journal: Journal, futility: FutilityRule | None = None
+    services: Services,
+    plan: Plan,
+    options: ExecuteOptions,
+    journal: Journal,
+    futility: FutilityRule | None = None,
+    dispatcher: Dispatcher | None = None,
 ) -> Executed:
-    """Run the plan. Sessions that ``journal`` has are not run again. ``futility``: when to stop; None: never."""
+    """Run the plan. Sessions that ``journal`` has are not run again. ``futility``: when to stop; None: never.
+
+    ``dispatcher``: gives sessions to workers; None: they run in this process.
+    """
     from skillgym_action.sessions.hidden_paths import hide_suites
 
     services.observer.planned(len(plan.executions) + len(plan.unrunnable))
     results = {
         entry.index: _reported(services, _redacted(services, _invalid_result(entry))) for entry in plan.unrunnable
     }
-    executor = _Executor(services, plan, options, journal)
+    executor = _Executor(services, plan, options, journal, dispatcher)
     stopped: StoppedForFutility | None = None
     missing: tuple[str, ...] = ()
     with hide_suites(services, plan.executions):
@@ -89,16 +106,20 @@ def execute(
         services.snapshots.save()
     in_order = tuple(results[index] for index in sorted(results))
     incomplete = (*missing, *executor.unstarted())
-    return Executed(results=in_order, stopped=stopped, incomplete=incomplete, attempts=executor.attempts())
+    slowed = executor.providers.slowed()
+    return Executed(
+        results=in_order, stopped=stopped, incomplete=incomplete, attempts=executor.attempts(), slowed=slowed
+    )
 
 
 def _run(executor: _Executor, plan: Plan) -> dict[int, Result]:
     """Run all executions of the plan in parallel; their results by index."""
     services, jobs = executor.services, executor.options.jobs
-    lanes = deque(interleaved_lanes(plan, executor.options, one_user=services.processes.user is not None))
+    lanes = interleaved_lanes(plan, executor.options, one_user=services.processes.user is not None)
+    queue = executor.providers.queue(lanes)
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="execution") as pool:
         try:
-            workers = [pool.submit(executor.run_lanes, lanes) for _ in range(min(jobs, len(lanes)))]
+            workers = [pool.submit(executor.run_lanes, queue) for _ in range(min(jobs, len(lanes)))]
             finished, _ = wait(workers, return_when=FIRST_EXCEPTION)
             return {result.index: result for worker in finished for result in worker.result()}
         # An internal error, or Ctrl-C: it is raised again once the running sessions have ended.
@@ -138,19 +159,18 @@ def _run_more(executor: _Executor, plan: Plan, indexes: frozenset[int]) -> dict[
     return _run(executor, replace(plan, executions=executions))
 
 
-def _next_lane(lanes: deque[tuple[Execution, ...]]) -> tuple[Execution, ...]:
-    """The next lane; () if no lane is left."""
-    try:
-        return lanes.popleft()
-    except IndexError:
-        return ()
-
-
 class _Executor:
     """What the executions of one run share: stopped runners and budgets."""
 
-    def __init__(self, services: Services, plan: Plan, options: ExecuteOptions, journal: Journal) -> None:
-        self.services, self.options, self._journal = services, options, journal
+    def __init__(
+        self,
+        services: Services,
+        plan: Plan,
+        options: ExecuteOptions,
+        journal: Journal,
+        dispatcher: Dispatcher | None = None,
+    ) -> None:
+        self.services, self.options, self._journal, self._dispatcher = services, options, journal, dispatcher
         self._lock = threading.Lock()
         self._stopped: dict[tuple[str, str, str | None], Trouble] = {}
         self._sessions: dict[int, Sequence[SessionResult]] = dict(journal.sessions)
@@ -158,6 +178,9 @@ class _Executor:
         self._is_staged = False
         self._refused: set[int] = set()
         self._failures = FailureLimit(options.maxfail)
+        self.providers = ProviderLimits(
+            options.provider_limits, options.jobs, services.clock, services.cancelled, services.observer.detail
+        )
         self._budget = Budget("the run's", options.max_cost)
         self._suite_budgets = {
             _budget_key(execution): Budget("the suite's", execution.suite.budget) for execution in plan.executions
@@ -206,11 +229,12 @@ class _Executor:
 
         return check_snapshot(self.services, execution, result, self.options.snapshots) if execution.decides else result
 
-    def run_lanes(self, lanes: deque[tuple[Execution, ...]]) -> list[Result]:
+    def run_lanes(self, lanes: LaneQueue) -> list[Result]:
         """Run lanes until none is left, in parallel with other workers. Their results."""
         results: list[Result] = []
-        while lane := _next_lane(lanes):
+        while lane := self.providers.take_lane(lanes):
             results += self._run_lane(lane)
+            self.providers.lane_ended(lane)
         return results
 
     def _run_lane(self, lane: tuple[Execution, ...]) -> list[Result]:
@@ -262,13 +286,11 @@ class _Executor:
                 return None
             if position and (sessions or progress.stored):
                 stopped = self._wait_or_stop(progress, position)
-            if position and not stopped:
-                if not progress.started:
-                    services.observer.started(execution)
-                progress.started = progress.waits = True
-                sessions.append(self._run_session(execution, position))
+            if position and not stopped and (stopped := self._run_in_place(progress, position, done)) is None:
                 return None
             progress.take_all()
+            if stopped and not sessions:
+                return _redacted(services, execution_result(execution, stopped))
             result = self._complete(execution, sessions, stopped)
         # Earlier sessions were redacted with the secrets that the run had before it was resumed.
         return _redacted(services, result) if progress.resumed else result
@@ -337,14 +359,46 @@ class _Executor:
                 self.services.clock.pause(wait, self.services.cancelled)
         return CANCELLED_JUDGEMENT if self.services.cancelled else None
 
-    def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult:
-        """Run a session, write it to the journal, and add its cost to the budgets."""
+    def _run_in_place(
+        self, progress: ExecutionProgress, position: tuple[int, int], done: Mapping[str, Result]
+    ) -> Judgement | None:
+        """Run a session once its provider has a place. The judgement if it must not start any more; else None."""
+        execution, services = progress.execution, self.services
+        with self.providers.place(execution, services.processes.work_slots.released) as place:
+            if place.waited and not progress.sessions and not progress.stored:
+                if refused := self._result_without_session(execution, done):
+                    return refused.judgement
+            elif place.waited and (stopped := self._refusal(execution)):
+                return stopped
+            if place.waited and services.cancelled:
+                return CANCELLED_JUDGEMENT
+            if not progress.started:
+                services.observer.started(execution)
+            progress.started = progress.waits = True
+            ran = self._run_session(execution, position)
+            if isinstance(ran, Judgement):
+                return ran
+            place.trouble = ran.trouble
+            progress.sessions.append(ran)
+        return None
+
+    def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult | Judgement:
+        """Run a session, write it to the journal, and add its cost to the budgets.
+
+        A judgement: no worker was free before the run was cancelled or the budget was spent.
+        """
         from skillgym_action.sessions.attempt_shares import in_attempt
 
         write_line, digest = self.services.directory.write_journal_line, self._journal.digests[execution.index]
         before_judging = partial(write_line, event_line("judging", digest, position))
-        write_line(event_line("started", digest, position))
-        session = run_session(self.services, execution, *position, self.options, before_judging)
+        if self._dispatcher is None:
+            write_line(event_line("started", digest, position))
+            session = run_session(self.services, execution, *position, self.options, before_judging)
+        else:
+            ran = self._run_on_worker(self._dispatcher, execution, position, before_judging)
+            if isinstance(ran, Judgement):
+                return ran
+            session = ran
         trouble, session = session.trouble, in_attempt(session, self._journal.attempt)
         write_line(session_line(digest, session))
         with self._lock:
@@ -354,6 +408,33 @@ class _Executor:
                 why = f"not started, since the runner failed before: {trouble.message}"
                 self._stopped.setdefault(_runner_key(execution), replace(trouble, message=why))
         return session
+
+    def _run_on_worker(
+        self,
+        dispatcher: Dispatcher,
+        execution: Execution,
+        position: tuple[int, int],
+        before_judging: Callable[[], None],
+    ) -> SessionResult | Judgement:
+        """Run a session on a worker. What a lost one may have cost is its whole budget, which is charged."""
+        from skillgym_action.engines.dispatch import Notices  # imported late: local runs do not need it
+
+        write_line, digest = self.services.directory.write_journal_line, self._journal.digests[execution.index]
+
+        def lost(seconds: float) -> None:
+            write_line(lost_line(digest, position, seconds, execution.budget))
+            with self._lock:
+                for budget in self._budgets(execution):
+                    budget.add(execution.budget, f"a lost session on {execution.runner.id}")
+
+        notices = Notices(
+            refusal=partial(self._refusal, execution),
+            started=partial(write_line, event_line("started", digest, position)),
+            judging=before_judging,
+            lost=lost,
+        )
+        with self.services.processes.work_slots.released():
+            return dispatcher.run(execution, position, digest, notices)
 
 
 def _on_runner(execution: Execution) -> tuple[str, str, str | None]:

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 from skillgym_action.limits import MAX_LISTED_EXECUTIONS, MAX_QUOTED_VERSION_CHARACTERS
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.job_attempt import sum_of_costs
-from skillgym_action.model.result import SessionResult
-from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import counted
 from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.storage.earlier_attempt import OfExecution, limited, not_continued, refusal
 from skillgym_action.storage.journal import Journal, SessionCosts
 from skillgym_action.storage.journal_lines import JournalContents, read
-from skillgym_action.storage.results_reader import restored_result
+from skillgym_action.storage.stored_sessions import session_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from skillgym_action.model.execution import Execution, Plan
+    from skillgym_action.model.execution import Plan
+    from skillgym_action.model.result import SessionResult
     from skillgym_action.services import Services
     from skillgym_action.storage.journal import JournalHead
     from skillgym_action.storage.journal_lines import JournalHeadEntry, Key, SessionEntry
@@ -52,7 +51,7 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead, *
             own.remove_archives(finished)
         stored[execution.index] = finished
     sessions = {
-        execution.index: tuple(_session_result(execution, session) for session in stored[execution.index])
+        execution.index: tuple(session_result(execution, session) for session in stored[execution.index])
         for execution in plan.executions
     }
     services.observer.progress(f"resumed: {counted(sum(map(len, sessions.values())), 'session')} finished before")
@@ -65,12 +64,13 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead, *
         *_lost_workspaces(plan, sessions),
         *_judged_again(found, plan, journal.digests, sessions),
         *_interrupted(found.interrupted),
+        *_lost_with_workers(len(found.lost)),
     )
     return replace(
         journal,
         began=datetime.fromisoformat(found.began.started_at),
         sessions=sessions,
-        spent=tuple(map(_spent, found.all)),
+        spent=(*map(_spent, found.all), *_spent_on_lost(plan, found, journal.digests)),
         repeated=tuple(_attempt_and_cost(session) for session in found.all if id(session) not in kept),
         warnings=warnings,
         stored_attempt=found.stored_attempt,
@@ -106,32 +106,21 @@ def _finished(sessions: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
             yield session
 
 
-def _session_result(execution: Execution, stored: SessionEntry) -> SessionResult:
-    """The result of a stored session. What the suite defines is taken from the suite, not from the journal."""
-    case = execution.case
-    result = restored_result(stored.result, execution.index, execution.suite, execution.runner)
-    return SessionResult(
-        result=replace(
-            result,
-            case_id=case.id,
-            title=case.title,
-            judgement=replace(result.judgement, cost_usd=stored.judge_usd),
-            location=case.location,
-            tags=case.tags,
-            expected_fail=case.expected_fail,
-            prompt=case.prompt,
-        ),
-        agent_cost=Cost(usd=stored.agent_usd, source=stored.result.cost_source),
-        trouble=Trouble(kind=stored.trouble.kind, message=stored.trouble.message) if stored.trouble else None,
-    )
-
-
 def _spent(session: SessionEntry) -> SessionCosts:
     """What a session cost. A cancelled one counts as far as its cost is known; most have no line in the journal."""
     costs = session.agent_usd, session.judge_usd
     if session.result.status is Status.SKIPPED:
         costs = session.agent_usd or 0.0, session.judge_usd or 0.0
     return SessionCosts(suite=session.suite, runner=session.result.runner_id or "", costs=costs)
+
+
+def _spent_on_lost(plan: Plan, found: JournalContents, digests: Mapping[int, str]) -> Iterator[SessionCosts]:
+    """What budgets count for sessions that were lost with their workers."""
+    executions = {digests[execution.index]: execution for execution in plan.executions}
+    for lost in found.lost:
+        if execution := executions.get(lost.digest):
+            costs = lost.charged_usd, 0.0
+            yield SessionCosts(suite=execution.suite.path, runner=execution.runner.id, costs=costs)
 
 
 def _attempt_and_cost(session: SessionEntry) -> tuple[int | None, float | None]:
@@ -220,6 +209,12 @@ def _interrupted(number: int) -> Iterator[Problem]:
     if number:
         were = "1 session was" if number == 1 else f"{number:,} sessions were"
         yield Problem(message=f"{were} running when the run was interrupted; the cost is unknown")
+
+
+def _lost_with_workers(number: int) -> Iterator[Problem]:
+    if number:
+        were = "1 session was" if number == 1 else f"{number:,} sessions were"
+        yield Problem(message=f"{were} lost with a worker before the run was interrupted; the cost is unknown")
 
 
 def _listed(keys: Sequence[Key]) -> str:

@@ -117,6 +117,17 @@ def event_line(event: Literal["started", "judging"], digest: str, position: tupl
     return f'{{"event":"{event}","digest":"{digest}","repetition":{repetition},"session":{session}}}'
 
 
+def lost_line(digest: str, position: tuple[int, int], seconds: float, charged: float | None) -> str:
+    """The line of a session whose worker was lost after ``seconds``; what it cost is unknown.
+
+    ``charged``: US dollars that budgets count for it; None: nothing is known to be enough.
+    """
+    repetition, session = position
+    where = f'"digest":"{digest}","repetition":{repetition},"session":{session}'
+    usd = "null" if charged is None else repr(float(charged))
+    return f'{{"event":"lost",{where},"seconds":{max(seconds, 0.0):.3f},"chargedUsd":{usd}}}'
+
+
 def stored_line(attempt: int) -> str:
     """The line that the results up to this attempt of the job were added to the store."""
     return f'{{"event":"stored","attempt":{attempt}}}'

@@ -29,6 +29,7 @@ Key = tuple[str, str, str | None, str | None]
 SessionKey = tuple[str, tuple[int, int]]
 """A session: the digest of its execution, repetition and number."""
 EVENT = b'{"event":'
+LOST = b'{"event":"lost"'
 STORED = b'{"event":"stored"'
 Count = Annotated[int, Field(ge=1)]
 
@@ -75,6 +76,17 @@ class StoredEvent(MappedModel):
 
     event: Literal["stored"]
     attempt: AttemptNumber
+
+
+class LostEvent(MappedModel):
+    """A session was lost with its worker; ``charged_usd``: what budgets count for it, None: an unknown amount."""
+
+    event: Literal["lost"]
+    digest: Annotated[str, Field(pattern=DIGEST)]
+    repetition: Count
+    session: Count
+    seconds: Annotated[float, Field(ge=0, le=10**9)]
+    charged_usd: Usd | None
 
 
 class TroubleEntry(MappedModel):
@@ -130,6 +142,7 @@ class JournalContents:
     """The content of a journal. ``sessions``: those that count, ``all``: also those that only count as costs.
 
     ``started`` and ``judging``: how often sessions began, and how often their commands, graders or checks did.
+    ``lost``: sessions that were lost with their workers.
     ``stored_attempt``: the last attempt of the job whose results were added to the store, 0: none.
     """
 
@@ -140,6 +153,7 @@ class JournalContents:
     unshown: int = 0
     started: Counter[SessionKey] = field(default_factory=Counter)
     judging: Counter[SessionKey] = field(default_factory=Counter)
+    lost: list[LostEvent] = field(default_factory=list)
     stored_attempt: int = 0
 
     @property
@@ -179,7 +193,7 @@ def read(lines: Iterable[bytes]) -> JournalContents:
             found.began = _head(line[:-1])
         elif line.startswith(EVENT):
             _count(found, number, line[:-1])
-        elif isinstance(entry := _session(line[:-1]), str):
+        elif isinstance(entry := session_entry(line[:-1]), str):
             found.warn(number, f"{entry}; {RUN_AGAIN}")
         else:
             found.take(entry)
@@ -189,22 +203,21 @@ def read(lines: Iterable[bytes]) -> JournalContents:
 
 
 def _count(found: JournalContents, number: int, line: bytes) -> None:
-    if line.startswith(STORED):
-        try:
-            found.stored_attempt = StoredEvent.model_validate_json(line, strict=True).attempt
-        except ValidationError as error:
-            found.warn(number, f"{_mistake(error)}; the line is ignored")
-        return
+    """Count a line that is no session."""
     try:
-        entry = EventEntry.model_validate_json(line, strict=True)
+        if line.startswith(STORED):
+            found.stored_attempt = StoredEvent.model_validate_json(line, strict=True).attempt
+        elif line.startswith(LOST):
+            found.lost.append(LostEvent.model_validate_json(line, strict=True))
+        else:
+            entry = EventEntry.model_validate_json(line, strict=True)
+            counted = found.started if entry.event == "started" else found.judging
+            counted[entry.digest, (entry.repetition, entry.session)] += 1
     except ValidationError as error:
         found.warn(number, f"{_mistake(error)}; the line is ignored")
-        return
-    counted = found.started if entry.event == "started" else found.judging
-    counted[entry.digest, (entry.repetition, entry.session)] += 1
 
 
-def _session(line: bytes) -> SessionEntry | str:
+def session_entry(line: bytes) -> SessionEntry | str:
     """Return the session of a line, or what is wrong with the line."""
     try:
         entry = SessionEntry.model_validate_json(line, strict=True)

@@ -70,6 +70,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         merge_parents=_agreed(report.merge_parents for report in reports) or (),
         incomplete=incomplete,
         missing_shards=shards,
+        slowed=tuple(dict.fromkeys(line for report in reports for line in report.slowed)),
         stopped_early=any(report.stopped_early for report in reports),
         stopped_for_futility=_stopped(reports),
         suites_from=_suites_from(reports),

@@ -173,7 +173,7 @@ class RunEntry(MappedModel):
     regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
     queries. ``attempts``: of a job on GitHub. ``uplifts``: comparisons of arms; ``arms``: what each of them took.
     ``unchanged``: that nothing ran, since no skill or case has changed. ``selection``: which executions
-    ``--changed-only`` has selected.
+    ``--changed-only`` has selected. ``slowed``: providers that reported rate limits.
     """
 
     noun: ClassVar = RunReport
@@ -203,6 +203,7 @@ class RunEntry(MappedModel):
     attempts: Several[AttemptShareEntry] = ()
     unchanged: Text | None = None
     selection: SelectionEntry | None = None
+    slowed: Several[Text] = ()
     triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
 

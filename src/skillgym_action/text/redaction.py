@@ -30,7 +30,7 @@ T = TypeVar("T")
 MASK = "***"
 SECRET = "secret"  # noqa: S105 - the kind of a known value that has no shape of its own
 _WITHOUT_TEXT = frozenset({type(None), bool, int, float})
-_SHORTEST = 6  # characters; shorter values occur in too many texts by coincidence
+SHORTEST_SECRET = 6  # characters; shorter values occur in too many texts by coincidence
 _SHORTEST_LINE = 12  # characters of one line of a value with several lines, such as a key file
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|_PAT$", re.IGNORECASE)
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
@@ -95,7 +95,7 @@ class Redactor:
         values |= {
             line.strip() for value in values for line in value.splitlines() if len(line.strip()) >= _SHORTEST_LINE
         }
-        self._values = {value for value in values if len(value) >= _SHORTEST}
+        self._values = {value for value in values if len(value) >= SHORTEST_SECRET}
         self._known = known = sorted(self._values, key=lambda value: (-len(value), value))
         self._index = SecretIndex(known)
         self._value_patterns = tuple(map(pattern_of_value, known))

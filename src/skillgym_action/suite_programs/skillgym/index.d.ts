@@ -465,6 +465,7 @@ export interface SkillGymConfig {
   reuse?: string;
   /** With `changed-only`: the suites that a change of files selects; none: no case depends on them. */
   inputs?: { files: string[]; suites: string[] }[];
+  limits?: Record<string, { sessions: number }>;
 }
 
 /** Suites of skills. */

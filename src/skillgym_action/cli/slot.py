@@ -1,0 +1,237 @@
+"""The command ``slot``: a process of a worker, which plans by itself and runs one session after the other.
+
+Requests come on standard input and replies go to standard output, a JSON document per line. Workers start it; it has no
+entry in ``--help``. When its input ends, its programs are ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action import pipeline, wiring
+from skillgym_action.engines import Versions
+from skillgym_action.engines.announcement import own_versions
+from skillgym_action.engines.answers import NOTHING_SPENT, packed, session_folders, troubled_session
+from skillgym_action.filesystem.bundle import BundleError
+from skillgym_action.filesystem.removal import remove_path
+from skillgym_action.model.errors import SkillgymError
+from skillgym_action.sessions.hidden_paths import hide_suites
+from skillgym_action.sessions.hooks import run_hooks_after_all
+from skillgym_action.sessions.run_session import run_session
+from skillgym_action.settings import resolve
+from skillgym_action.settings.context import current_context
+from skillgym_action.settings.options import Settings
+from skillgym_action.storage.journal import digest, session_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from skillgym_action.cancellation import Cancellation
+    from skillgym_action.model.execution import Execution, Plan
+    from skillgym_action.model.result import Result
+    from skillgym_action.services import Services
+    from skillgym_action.settings.options import Options
+
+Key = tuple[str, str, str, str | None]
+Request = dict[str, Any]
+
+
+class _QuietObserver:
+    """Lines for people go to standard error, where the worker's log is."""
+
+    def planned(self, total: int) -> None:
+        pass
+
+    def started(self, execution: Execution) -> None:
+        pass
+
+    def finished(self, result: Result) -> None:
+        pass
+
+    def progress(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+    def detail(self, line: str) -> None:
+        pass
+
+    def write_line(self, line: str) -> None:
+        pass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Opened:
+    """A slot that is ready: its own plan before and after programs of agents were found."""
+
+    services: Services
+    options: Options
+    planned: Mapping[Key, Execution]
+    runnable: Mapping[Key, Execution]
+    root: Path
+
+
+class _Requests:
+    """Requests of the worker, read by a thread; once they end, ``cancelled`` is set."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[Request | None] = SimpleQueue()
+        self._cancelled: Cancellation | None = None
+        self._ends = threading.Lock()
+        self._ended = self._finishing = False
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with open(0, "rb", closefd=False) as lines:
+            for line in lines:
+                request = json.loads(line)
+                self._finishing = self._finishing or "end" in request
+                self._queue.put(request)
+        with self._ends:
+            self._ended = True
+            if self._cancelled is not None and not self._finishing:
+                self._cancelled.set()
+        self._queue.put(None)
+
+    def cancels(self, cancelled: Cancellation) -> None:
+        """Set ``cancelled`` once the requests end without notice."""
+        with self._ends:
+            self._cancelled = cancelled
+            if self._ended and not self._finishing:
+                cancelled.set()
+
+    def next(self) -> Request | None:
+        """The next request; None: there is none any more."""
+        return self._queue.get()
+
+
+def run_slot(environment: Mapping[str, str]) -> int:
+    """Run sessions until the input ends; the exit code. What cannot be opened is a reply, too."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing else may write among the replies
+
+    def reply(**fields: object) -> None:
+        replies.write(json.dumps(fields).encode() + b"\n")
+        replies.flush()
+
+    requests = _Requests()
+    opening = requests.next()
+    if opening is None:
+        return 0
+    try:
+        with ExitStack() as stack:
+            opened = _open(opening, environment, requests, stack)
+            _serve(opened, requests, Path(opening["folder"]), reply)
+    except (SkillgymError, OSError, ValueError) as error:
+        message = "; ".join(map(str, error.problems)) if isinstance(error, SkillgymError) else str(error)
+        while (request := requests.next()) is not None:
+            if "ticket" in request:
+                reply(unusable=message)
+    return 0
+
+
+def _open(opening: Request, environment: Mapping[str, str], requests: _Requests, stack: ExitStack) -> _Opened:
+    """Plan as the coordinator does. Raises SkillgymError, OSError, ValueError."""
+    versions = Versions(**opening["versions"])
+    if versions != own_versions():
+        raise ValueError(f"the worker has {own_versions()}, and the run {versions}")
+    root = Path(opening["root"])
+    settings = Settings(**opening["settings"])
+    context = current_context(root / opening["cwd"], environment)
+    config = wiring.configuration(settings, context)
+    runners, options = resolve.runners_and_options(settings, config, context)
+    directory = Path(opening["folder"]) / "run"
+    services = stack.enter_context(wiring.open_services(context, directory, _QuietObserver(), options))
+    requests.cancels(services.cancelled)
+    planned, runnable = pipeline.plan_sessions(services, runners, options)
+    stack.enter_context(hide_suites(services, planned.executions))
+    return _Opened(
+        services=services,
+        options=options,
+        planned=_by_key(planned),
+        runnable=_by_key(runnable),
+        root=services.suite_source.root,
+    )
+
+
+def _by_key(plan: Plan) -> dict[Key, Execution]:
+    return {(each.suite.path, each.case.id, each.runner.id, each.arm_name): each for each in plan.executions}
+
+
+def _serve(opened: _Opened, requests: _Requests, folder: Path, reply: Callable[..., None]) -> None:
+    """Answer tickets until there are no more; then run the hooks that come last."""
+    digests, ran = _Digests(opened), {}
+    while (request := requests.next()) is not None and not opened.services.cancelled:
+        if "end" in request:
+            break
+        ticket = request["ticket"]
+        key: Key = (ticket["suite"], ticket["case"], ticket["runner"], ticket.get("arm"))
+        if key not in opened.planned:
+            reply(refused="its plan does not have the case")
+        elif digests.of(key) != ticket["digest"]:
+            reply(refused="it planned another prompt, suite, input, agent or model for the case")
+        else:
+            execution = opened.runnable[key]
+            ran[execution.suite.path, execution.runner.id, execution.arm_name] = execution
+            position = int(ticket["repetition"]), int(ticket["session"])
+            _answer(opened, execution, position, ticket["digest"], (folder, reply))
+    for execution in ran.values():
+        run_hooks_after_all(opened.services, execution)
+
+
+class _Digests:
+    """Digests of the executions of a slot, computed when they are needed."""
+
+    def __init__(self, opened: _Opened) -> None:
+        self._opened = opened
+        self._known: dict[Key, str] = {}
+
+    @cached_property
+    def _inputs(self) -> Any:
+        return self._opened.services.workspaces.input_digests()
+
+    def of(self, key: Key) -> str:
+        """As the coordinator computes it."""
+        if key not in self._known:
+            execution = self._opened.planned[key]
+            self._known[key] = digest(execution, self._opened.root, self._inputs.of(execution))
+        return self._known[key]
+
+
+def _answer(
+    opened: _Opened,
+    execution: Execution,
+    position: tuple[int, int],
+    of_ticket: str,
+    to: tuple[Path, Callable[..., None]],
+) -> None:
+    """Run a session and reply with its line and the file of its artifacts."""
+    (folder, reply), services = to, opened.services
+    if trouble := execution.runner.trouble:
+        services.directory.folder(session_folders(execution, position)["session"])
+        session = troubled_session(execution, position, trouble, NOTHING_SPENT)
+        services.observer.progress(trouble.message)
+    else:
+        began = partial(reply, event="judging")
+        session = run_session(services, execution, *position, opened.options.execute, began)
+    if services.cancelled:
+        return
+    directory = services.directory
+    line = directory.redactor.text(session_line(of_ticket, session))
+    try:
+        archive = folder / "answer"
+        archive.write_bytes(packed(directory.open_path, execution, position))
+    except (BundleError, OSError) as error:
+        reply(refused=str(error))
+        return
+    finally:
+        for one in session_folders(execution, position).values():
+            remove_path(directory.open_path / one)
+    reply(line=line, archive=str(archive))

@@ -1,0 +1,166 @@
+"""What workers are sent once per run: settings without values of variables, and the files of the checkout."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillgym_action import __version__
+from skillgym_action.engines import Announcement, Versions
+from skillgym_action.filesystem.bundle import BundleError, BundleLimits, read_bundle, write_bundle
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
+from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.packing import folder_entries
+from skillgym_action.limits import MAX_ANNOUNCED_BYTES
+from skillgym_action.model.errors import UsageError
+from skillgym_action.settings.engine_options import LOCAL
+from skillgym_action.text.redaction import SHORTEST_SECRET, secret_values
+from skillgym_action.workspaces.workspace import extract_bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from skillgym_action.filesystem.bundle import BundleEntry
+    from skillgym_action.services import Services
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
+
+# What the sessions of a run depend on. Not among them: filters, since a ticket names its execution; what only the
+# coordinator does, such as budgets, reports and stores; and what only a worker knows, such as the user of agents.
+SHIPPED = (
+    "paths",
+    "config",
+    "format",
+    "runner",
+    "runners",
+    "model",
+    "arms",
+    "agentv_compat",
+    "skill",
+    "threshold",
+    "on_limit",
+    "timeout",
+    "max_steps",
+    "limits",
+    "keep",
+)
+
+
+def own_versions() -> Versions:
+    """The versions of this process."""
+    major, minor, _ = platform.python_version_tuple()
+    return Versions(tool=__version__, python=f"{major}.{minor}")
+
+
+def announcement(
+    services: Services, settings: Settings, context: LaunchContext, exclude: Iterable[str] = ()
+) -> Announcement:
+    """What workers need to plan and to run the sessions of this run. Raises UsageError.
+
+    The files are those that a copy of the checkout would have: uncommitted ones, too, and none that git ignores.
+    ``exclude``: paths in the checkout that are not sent.
+    """
+    root = context.root
+    if services.suite_source.is_separate or services.untrusted_configuration:
+        raise UsageError(
+            "--engine does not run suites of another folder (--suites-from), nor commits that are not trusted",
+            remedy="run them with --engine local",
+        )
+    files = _bundled(services, tuple(exclude), context.environment)
+    return Announcement(
+        run=os.urandom(8).hex(),
+        settings=json.dumps(_shipped(settings, context)),
+        cwd=os.path.relpath(context.cwd, root),
+        files=files,
+        digest=hashlib.sha256(files).hexdigest(),
+        versions=own_versions(),
+    )
+
+
+def _shipped(settings: Settings, context: LaunchContext) -> dict[str, object]:
+    """The settings that are sent. Paths are relative to the working directory. Raises UsageError for one outside."""
+    found = settings.model_dump(mode="json", include=set(SHIPPED), exclude_defaults=True)
+    if "limits" in found:
+        found["limits"] = dict(found["limits"])
+    if settings.paths:
+        found["paths"] = [_relative(path, context) for path in settings.paths]
+    for name in ("config", "skill"):
+        if value := getattr(settings, name):
+            found[name] = _relative(value, context)
+    return {**found, "engine": LOCAL}
+
+
+def _relative(path: str, context: LaunchContext) -> str:
+    """A path argument, as ``!PATH`` too, relative to the working directory."""
+    prefix, path = ("!", path[1:]) if path.startswith("!") else ("", path)
+    if not Path(path).is_absolute() and not os.path.normpath(path).startswith(".."):
+        return prefix + path
+    absolute = Path(os.path.normpath(context.cwd / path))
+    if not absolute.is_relative_to(context.root):
+        raise UsageError(
+            f"{path} is outside of {context.root}, and workers get the files of the checkout alone",
+            remedy="move it into the checkout, or run with --engine local",
+        )
+    return prefix + os.path.relpath(absolute, context.cwd)
+
+
+def _bundled(services: Services, exclude: tuple[str, ...], environment: Mapping[str, str]) -> bytes:
+    """The files of the checkout as a bundle. Raises UsageError."""
+    with tempfile.TemporaryDirectory(prefix="skillgym-") as temporary:
+        copy = Path(temporary) / "files"
+        services.repository.copy_files_to(copy, exclude)
+        folder = os.open(copy, FOLDER_FLAGS)
+        try:
+            content = io.BytesIO()
+            entries = _checked(folder_entries(Folder(folder)), _secrets(environment))
+            write_bundle(content, entries)
+        except BundleError as error:
+            raise UsageError(f"the files of the checkout cannot be sent to workers: {error}") from error
+        finally:
+            os.close(folder)
+    return content.getvalue()
+
+
+def _secrets(environment: Mapping[str, str]) -> dict[bytes, str]:
+    """Values of variables that are secret -> the name of a variable."""
+    found = {}
+    for name, value in environment.items():
+        for secret in secret_values({name: value}):
+            if len(secret.strip()) >= SHORTEST_SECRET:
+                found[secret.strip().encode(errors="surrogateescape")] = name
+    return found
+
+
+def _checked(entries: Iterator[BundleEntry], secrets: Mapping[bytes, str]) -> Iterator[BundleEntry]:
+    """The same entries. Raises UsageError for a file with a secret of the environment in it, or for too many bytes."""
+    total = 0
+    for entry in entries:
+        if entry.kind == "file":
+            total += entry.size
+            if total > MAX_ANNOUNCED_BYTES:
+                raise UsageError(
+                    f"the files of the checkout have more than {MAX_ANNOUNCED_BYTES // 1024**2} MiB, at {entry.path}",
+                    remedy="let git ignore what sessions do not need",
+                )
+            content = b"".join(entry.chunks())
+            if name := next((name for secret, name in secrets.items() if secret in content), None):
+                raise UsageError(
+                    f"{entry.path} contains the value of {name}, and would be sent to all workers",
+                    remedy="let git ignore the file; workers take keys from their own environment",
+                )
+            entry.with_content(len(content), content)
+        yield entry
+
+
+def unpack_files(announcement: Announcement, target: Path) -> None:
+    """Create the folder ``target`` with the files. Raises BundleError, also for another digest, and OSError."""
+    if hashlib.sha256(announcement.files).hexdigest() != announcement.digest:
+        raise BundleError("the files of the announcement do not have its digest")
+    limits = BundleLimits(total_bytes=2 * MAX_ANNOUNCED_BYTES, file_bytes=MAX_ANNOUNCED_BYTES)
+    extract_bundle(read_bundle(io.BytesIO(announcement.files), limits), target)

@@ -1,0 +1,186 @@
+"""Answers of workers, which are untrusted: a line of the journal, and the artifacts of one session.
+
+Nothing of an answer is written before all of it was checked, and nothing outside of the session's two folders.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from skillgym_action.filesystem.artifact_links import with_safe_links
+from skillgym_action.filesystem.bundle import BundleEntry, BundleError, BundleLimits, read_bundle, write_bundle
+from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
+from skillgym_action.filesystem.folder import Folder
+from skillgym_action.filesystem.packing import folder_entries
+from skillgym_action.filesystem.removal import remove_path
+from skillgym_action.limits import MAX_ANSWER_BYTES, MAX_ANSWER_LINE_BYTES
+from skillgym_action.model.result import Attempt, SessionResult
+from skillgym_action.model.session_report import Cost
+from skillgym_action.sessions.judge import trouble_judgement
+from skillgym_action.sessions.run_session import execution_result
+from skillgym_action.storage.journal_lines import session_entry
+from skillgym_action.storage.stored_sessions import session_result
+from skillgym_action.workspaces.workspace import extract_bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from skillgym_action.engines import SessionLine, Ticket
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.session_report import Trouble
+    from skillgym_action.storage.journal_lines import SessionEntry
+    from skillgym_action.storage.run_directory import RunDirectory
+
+SESSION, WORKSPACE = "session", "workspace"
+NOTHING_SPENT = Cost(usd=0.0, source="computed")
+RETRIES = "session-"  # the artifacts of a retry are in a folder of those of the first session
+
+
+class InvalidAnswerError(Exception):
+    """An answer is refused; the message says why, and may quote it."""
+
+
+def session_folders(execution: Execution, position: tuple[int, int]) -> dict[str, str]:
+    """Folder of an answer -> folder of the run directory, for the session at ``position``."""
+    repetition, number = position
+    name = f"{execution.directory}/repeat-{repetition}"
+    if number > 1:
+        return {SESSION: f"{name}/{RETRIES}{number}", WORKSPACE: f"workspaces/{name}-{RETRIES}{number}"}
+    return {SESSION: name, WORKSPACE: f"workspaces/{name}"}
+
+
+def packed(directory: Path, execution: Execution, position: tuple[int, int]) -> bytes:
+    """The artifacts of a session in a run directory as a bundle. Raises OSError, BundleError if they are too large."""
+    limits = BundleLimits(total_bytes=MAX_ANSWER_BYTES)
+    content = io.BytesIO()
+    entries: list[Iterator[BundleEntry]] = []
+    for name, folder in session_folders(execution, position).items():
+        if (directory / folder).is_dir():
+            entries.append(_below(name, directory / folder, limits))
+    write_bundle(content, (entry for one in entries for entry in one))
+    if content.tell() > MAX_ANSWER_BYTES:
+        raise BundleError(f"the artifacts of the session have more than {MAX_ANSWER_BYTES // 1024**2} MiB")
+    return content.getvalue()
+
+
+def _below(name: str, folder: Path, limits: BundleLimits) -> Iterator[BundleEntry]:
+    yield BundleEntry("folder", name, 0o755)
+    descriptor = os.open(folder, FOLDER_FLAGS)
+    try:
+        for entry in folder_entries(Folder(descriptor), limits=limits):
+            entry.path = f"{name}/{entry.path}"
+            yield entry
+    finally:
+        os.close(descriptor)
+
+
+def troubled_session(
+    execution: Execution, position: tuple[int, int], trouble: Trouble, cost: Cost, seconds: float = 0.0
+) -> SessionResult:
+    """The session of an execution that has trouble and no report. ``cost``: what is charged for it."""
+    judgement, folder = trouble_judgement(trouble), session_folders(execution, position)[SESSION]
+    attempt = Attempt(
+        repetition=position[0],
+        session=position[1],
+        status=judgement.status,
+        duration_ms=round(seconds * 1000),
+        directory=folder,
+        failure_class=judgement.failure_class,
+        message=judgement.failure.message if judgement.failure else None,
+    )
+    result = replace(
+        execution_result(execution, judgement),
+        duration_ms=attempt.duration_ms,
+        cost=Cost() if trouble.kind == "worker-lost" else cost,
+        attempts=(attempt,),
+        directory=folder,
+    )
+    return SessionResult(result=result, agent_cost=cost, trouble=trouble)
+
+
+def accepted(answer: SessionLine, ticket: Ticket, execution: Execution, directory: RunDirectory) -> SessionResult:
+    """The result of the session, whose artifacts are then in the run directory. Raises InvalidAnswerError.
+
+    Secrets that this process knows are taken out of both.
+    """
+    folders = session_folders(execution, (ticket.repetition, ticket.session))
+    entry = _checked_line(answer.line, ticket, folders[SESSION])
+    for _ in _checked_entries(answer.archive):
+        pass
+    targets = {SESSION: directory.folder(folders[SESSION])}
+    directory.clear(folders[WORKSPACE])
+    targets[WORKSPACE] = directory.open_path / folders[WORKSPACE]
+    targets[SESSION].rmdir()  # it is made again, with what is in it
+    try:
+        for name, target in targets.items():
+            if name in _top_folders(answer.archive):
+                extract_bundle(with_safe_links(_of(name, answer.archive)), target)
+                directory.clean(target, _paths(target))
+        targets[SESSION].mkdir(exist_ok=True)
+    except (BundleError, OSError) as error:
+        for target in targets.values():
+            remove_path(target)
+        raise InvalidAnswerError(f"its artifacts cannot be written: {error}") from error
+    result = session_result(execution, entry)
+    redactor = directory.redactor
+    return replace(
+        result,
+        result=redactor.redacted(result.result, exclude=("suite", "runner")),
+        trouble=redactor.redacted(result.trouble),
+    )
+
+
+def _checked_line(line: bytes, ticket: Ticket, folder: str) -> SessionEntry:
+    """The line, if it is about the session of the ticket. Raises InvalidAnswerError."""
+    if len(line) > MAX_ANSWER_LINE_BYTES:
+        raise InvalidAnswerError(f"its line has {len(line):,} bytes")
+    entry = session_entry(line)
+    if isinstance(entry, str):
+        raise InvalidAnswerError(f"its line is not valid: {entry}")
+    if entry.digest != ticket.digest or entry.position != (ticket.repetition, ticket.session):
+        raise InvalidAnswerError("its line is about another session")
+    if entry.key != (ticket.suite, ticket.case, ticket.runner, ticket.arm):
+        raise InvalidAnswerError("its line is about another case")
+    if {entry.result.artifact_dir, entry.result.attempts[0].artifact_dir} != {folder}:
+        raise InvalidAnswerError("its line names the artifacts of another session")
+    return entry
+
+
+def _checked_entries(archive: bytes) -> Iterator[BundleEntry]:
+    """The entries of an archive. Raises InvalidAnswerError."""
+    if len(archive) > MAX_ANSWER_BYTES:
+        raise InvalidAnswerError(f"its artifacts have {len(archive):,} bytes, more than {MAX_ANSWER_BYTES:,}")
+    try:
+        for entry in read_bundle(io.BytesIO(archive), BundleLimits(total_bytes=MAX_ANSWER_BYTES)):
+            top, _, below = entry.path.partition("/")
+            if top not in (SESSION, WORKSPACE) or (not below and entry.kind != "folder"):
+                raise InvalidAnswerError(f"its artifacts have a path outside of the session: {entry.path[:200]!r}")
+            if top == SESSION and below.startswith(RETRIES) and "/" not in below and entry.kind == "folder":
+                raise InvalidAnswerError(f"its artifacts have a folder of another session: {entry.path[:200]!r}")
+            yield entry
+    except BundleError as error:
+        raise InvalidAnswerError(str(error)) from error
+
+
+def _top_folders(archive: bytes) -> set[str]:
+    return {entry.path for entry in _checked_entries(archive) if "/" not in entry.path}
+
+
+def _of(name: str, archive: bytes) -> Iterator[BundleEntry]:
+    """The entries below a folder of an archive, relative to it."""
+    for entry in _checked_entries(archive):
+        if entry.path.startswith(f"{name}/"):
+            entry.path = entry.path.removeprefix(f"{name}/")
+            yield entry
+
+
+def _paths(folder: Path) -> list[str]:
+    descriptor = os.open(folder, FOLDER_FLAGS)
+    try:
+        return list(Folder(descriptor).snapshot())
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,315 @@
+"""The engine ``dask``: sessions on the workers of a cluster of Dask."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import distributed
+
+from skillgym_action.engines import (
+    EngineCancelledError,
+    RefusedTicketError,
+    SessionLine,
+    WorkerLostError,
+)
+from skillgym_action.engines.dask_remote import (
+    AnnouncementPlugin,
+    RunLease,
+    drop_worker,
+    plugin_name,
+    run_ticket,
+    survey,
+)
+from skillgym_action.limits import CONNECT_SECONDS, MAX_REFUSAL_CHARACTERS
+from skillgym_action.model.errors import EngineError, UsageError
+from skillgym_action.text.escaping import terminal_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from skillgym_action.cancellation import Cancellation
+    from skillgym_action.clock import Clock
+    from skillgym_action.engines import Announcement, Ticket
+    from skillgym_action.settings.engine_options import EngineOptions, Tls
+
+CLOSING_SECONDS = 3.0
+LOOK_SECONDS = 0.1  # until a cancellation, or a lost connection, is noticed
+untyped: Any = distributed  # most of its functions have no types
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    """A ticket that a worker has. ``judging``: called when its judgement starts commands."""
+
+    worker: str
+    worker_id: str
+    began: float
+    judging: Callable[[], None]
+    done: threading.Event = field(default_factory=threading.Event)
+    lost: bool = False
+
+
+def security(tls: Tls | None) -> Any:
+    """Certificates as Dask takes them; None: no encryption."""
+    if tls is None:
+        return None
+    files = {"tls_ca_file": str(tls.ca)}
+    for role in ("client", "worker", "scheduler"):
+        files |= {f"tls_{role}_cert": str(tls.cert), f"tls_{role}_key": str(tls.key)}
+    return untyped.Security(require_encryption=True, **files)
+
+
+class DaskEngine:
+    """Implements ``Engine``. One thread looks at the workers twice a second."""
+
+    def __init__(
+        self, options: EngineOptions, clock: Clock, cancelled: Cancellation, log: Callable[[str], None]
+    ) -> None:
+        self._options, self._clock, self._flag, self._log = options, clock, cancelled, log
+        self._lock = threading.Lock()
+        self._waiting: dict[str, _Waiting] = {}
+        self._workers: dict[str, dict[str, Any]] = {}
+        self._refused: set[str] = set()
+        self._dropped: set[str] = set()
+        self._last_report = clock.seconds()
+        self._numbers = count(1)
+        self._cancelled = False
+        self._closed = threading.Event()
+        self._failure: EngineError | None = None
+        self._watch = threading.Thread(target=self._look, name="workers", daemon=True)
+
+    # --- the contract -------------------------------------------------------------------------------
+
+    def open(self, announcement: Announcement) -> None:
+        """Connect and announce. Raises EngineError, UsageError."""
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is reported by this module
+        self._run, self._versions = announcement.run, announcement.versions
+        address = self._options.address
+        try:
+            self._client = untyped.Client(
+                address,
+                security=security(self._options.tls),
+                timeout=CONNECT_SECONDS,
+                set_as_default=False,
+                name="skillgym-action",
+            )
+        except (OSError, TimeoutError, ValueError) as error:
+            raise EngineError(
+                f"the scheduler {address} cannot be reached: {_short(error)}",
+                remedy="check address, certificates and network; it takes clients with a certificate alone",
+            ) from error
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="engine")
+        name = plugin_name(announcement.run)
+        try:
+            self._client.register_plugin(RunLease(announcement.run, self._client.id), name=name)
+            self._client.subscribe_topic(name, self._heard)
+            self._in_time(self._client.register_plugin, AnnouncementPlugin(announcement), name=name)
+            self._take(self._client.run_on_scheduler(survey))
+        except Exception as error:
+            self.close()
+            raise UsageError(
+                f"the scheduler {address} cannot be used: {_short(error)}",
+                remedy=f"scheduler and workers need {announcement.versions}, and the same version of distributed",
+            ) from error
+        self._watch.start()
+
+    def slots(self) -> Sequence[tuple[str, int]]:
+        """The workers of the same versions. Raises EngineError."""
+        with self._lock:
+            if self._failure:
+                raise self._failure
+            return [(name, int(info["slots"])) for name, info in self._workers.items() if self._is_usable(name, info)]
+
+    def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:
+        """Run a session. Raises WorkerLostError, RefusedTicketError, EngineCancelledError, EngineError."""
+        key = f"{plugin_name(self._run)}-{next(self._numbers)}"
+        with self._lock:
+            info = self._workers.get(worker)
+            began = self._clock.seconds()
+            if info is None:
+                raise WorkerLostError(worker, began)
+            waiting = _Waiting(worker, info["id"], began, judging)
+            self._waiting[key] = waiting
+        future = None
+        try:
+            self._raise_if_over(waiting)
+            # Pinned: the scheduler would put two sessions on one worker while another one is idle, and would run a
+            # session again by itself when its worker is lost.
+            future = self._client.submit(
+                run_ticket,
+                self._run,
+                key,
+                ticket.text(),
+                key=key,
+                workers=[worker],
+                allow_other_workers=False,
+                pure=False,
+                retries=0,
+            )
+            future.add_done_callback(lambda _: waiting.done.set())
+            waiting.done.wait()
+            self._raise_if_over(waiting)
+            return self._answer(future, waiting)
+        finally:
+            with self._lock:
+                self._waiting.pop(key, None)
+            if future is not None:
+                self._give_up(future)
+
+    def cancel(self) -> None:
+        """End all sessions: workers end those that no client waits for."""
+        with self._lock:
+            self._cancelled = True
+            waiting = list(self._waiting.values())
+        for one in waiting:
+            one.done.set()
+
+    def close(self) -> None:
+        """Unregister what is announced, and close the connection."""
+        self._closed.set()
+        if self._watch.is_alive():
+            self._watch.join(CLOSING_SECONDS)
+        with suppress(Exception):  # the scheduler may be gone; what is left there ends with the connection
+            self._in_time(self._client.unregister_worker_plugin, plugin_name(self._run), seconds=CLOSING_SECONDS)
+        with suppress(Exception):
+            self._in_time(self._client.close, CLOSING_SECONDS, seconds=2 * CLOSING_SECONDS)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    # --- one session --------------------------------------------------------------------------------
+
+    def _raise_if_over(self, waiting: _Waiting) -> None:
+        """Raises an error if the session was given up, its worker or the cluster was lost."""
+        if self._cancelled:
+            raise EngineCancelledError
+        if self._failure:
+            raise self._failure
+        if waiting.lost:
+            raise WorkerLostError(waiting.worker, waiting.began)
+
+    def _answer(self, future: Any, waiting: _Waiting) -> SessionLine:
+        """The answer of a task that has ended. Raises as ``run``."""
+        try:
+            answer = future.result(timeout=self._options.lost_after)
+        except Exception as error:
+            self._raise_if_over(waiting)
+            if self._client.status != "running":
+                raise self._lost_cluster() from error
+            # The worker died: Dask does not run a pinned task again. Its own errors are not those of the session.
+            raise WorkerLostError(waiting.worker, waiting.began) from error
+        kind, text, archive = _checked(answer)
+        if kind == "line":
+            return SessionLine(line=text, archive=archive)
+        reason = text[:MAX_REFUSAL_CHARACTERS].decode(errors="replace")
+        if kind in ("refused", "unusable"):
+            raise RefusedTicketError(reason, of_worker=kind == "unusable")
+        raise WorkerLostError(waiting.worker, waiting.began)
+
+    def _give_up(self, future: Any) -> None:
+        """Make scheduler and worker forget a task; one that still runs is ended by the worker."""
+        with suppress(Exception):
+            if not future.done():
+                self._client.loop.add_callback(self._client._cancel, [future], force=True)  # noqa: SLF001 -- no wait
+            future.release()
+
+    # --- the cluster --------------------------------------------------------------------------------
+
+    def _is_usable(self, name: str, info: dict[str, Any]) -> bool:
+        if not info["running"] or info["silent"] > self._options.lost_after:
+            return False
+        if info["versions"] == str(self._versions):
+            return True
+        if name not in self._refused:
+            self._refused.add(name)
+            has = str(info["versions"] or "another program")[:MAX_REFUSAL_CHARACTERS]
+            self._log(terminal_line(f"the worker {name} is refused: it has {has}, and this run {self._versions}"))
+        return False
+
+    def _look(self) -> None:
+        """Look at the workers until the engine is closed."""
+        while not self._closed.wait(LOOK_SECONDS):
+            if self._flag and not self._cancelled:
+                self.cancel()
+            silent = self._clock.seconds() - self._last_report > max(self._options.lost_after, CONNECT_SECONDS)
+            if (self._client.status != "running" or silent) and not self._closed.is_set():
+                self._fail()
+                return
+            with self._lock:
+                found = self._workers
+            frozen = [name for name, info in found.items() if info["silent"] > self._options.lost_after]
+            for name in set(frozen) - self._dropped:
+                self._dropped.add(name)
+                with suppress(Exception):
+                    self._in_time(self._client.run_on_scheduler, drop_worker, name, seconds=CLOSING_SECONDS)
+
+    def _take(self, found: dict[str, dict[str, Any]]) -> None:
+        silent = [name for name, info in found.items() if info["silent"] > self._options.lost_after]
+        with self._lock:
+            self._workers, self._last_report = found, self._clock.seconds()
+            self._dropped &= set(silent)
+            for one in self._waiting.values():
+                info = found.get(one.worker)
+                if info is None or info["id"] != one.worker_id or one.worker in silent:
+                    one.lost = True
+                    one.done.set()
+
+    def _heard(self, event: tuple[float, Any]) -> None:
+        """An event of the run: a worker left, or the judgement of a session starts commands."""
+        message = event[1]
+        if not isinstance(message, dict):
+            return
+        if isinstance(found := message.get("workers"), dict):
+            self._take(found)
+        elif isinstance(name := message.get("lost"), str):
+            with self._lock:
+                self._workers.pop(name, None)
+                for one in self._waiting.values():
+                    if one.worker == name:
+                        one.lost = True
+                        one.done.set()
+        elif isinstance(key := message.get("judging"), str):
+            with self._lock:
+                waiting = self._waiting.get(key)
+            if waiting:
+                waiting.judging()
+
+    def _fail(self) -> None:
+        with self._lock:
+            self._failure = self._lost_cluster()
+            waiting = list(self._waiting.values())
+        for one in waiting:
+            one.done.set()
+
+    def _lost_cluster(self) -> EngineError:
+        return EngineError(
+            f"the connection to the scheduler {self._options.address} was lost; its workers end the sessions",
+            remedy="start it again, then run with --resume and the run directory",
+        )
+
+    def _in_time(
+        self, function: Callable[..., Any], *arguments: Any, seconds: float = CONNECT_SECONDS, **more: Any
+    ) -> Any:
+        """The result of a call that may wait for a worker that does not answer. Raises TimeoutError."""
+        try:
+            return self._pool.submit(function, *arguments, **more).result(seconds)
+        except FutureTimeoutError:
+            raise TimeoutError(f"no answer within {seconds:g} s") from None
+
+
+def _checked(answer: object) -> tuple[str, bytes, bytes]:
+    """An answer, if it has the types of one: workers are untrusted."""
+    match answer:
+        case (str() as kind, bytes() as text, bytes() as archive):
+            return kind, text, archive
+        case _:
+            return "refused", b"its answer is none", b""
+
+
+def _short(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0][:MAX_REFUSAL_CHARACTERS]

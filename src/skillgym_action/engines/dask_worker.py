@@ -1,0 +1,145 @@
+"""A worker of Dask that runs sessions: what ``skillgym-action worker`` starts."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from distributed import Worker
+
+from skillgym_action.engines.announcement import own_versions
+from skillgym_action.engines.dask_engine import security
+from skillgym_action.engines.dask_remote import HOST, VERSIONS
+from skillgym_action.engines.slots import SlotPool, worker_folders
+from skillgym_action.filesystem.removal import remove_path
+from skillgym_action.limits import CONNECT_SECONDS, DEFAULT_WORKER_WAIT_SECONDS
+from skillgym_action.model.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from skillgym_action.cancellation import Cancellation
+    from skillgym_action.engines import Announcement
+    from skillgym_action.settings.engine_options import Tls
+
+PAUSE_SECONDS = 1.0  # before another attempt to reach the scheduler
+
+
+class WorkerHost:
+    """What runs have on this worker: folders, and the environment that their slots get."""
+
+    def __init__(self, environment: Mapping[str, str], own: Mapping[str, object]) -> None:
+        """``own``: settings that workers decide about, such as the user of agents."""
+        self._environment, self._own = environment, own
+        base = Path(environment.get("TMPDIR") or tempfile.gettempdir()) / f"skillgym-workers-{os.getuid()}"
+        base.mkdir(mode=0o711, exist_ok=True)
+        if base.is_symlink() or base.stat().st_uid != os.getuid():
+            raise EngineError(f"{base} belongs to somebody else", remedy="remove it, or set TMPDIR")
+        base.chmod(0o711)
+        worker_folders(base)
+        self.folder = Path(tempfile.mkdtemp(dir=base, prefix="worker-"))
+        self.folder.chmod(0o711)
+        self._lock = os.open(f"{self.folder}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def open_run(self, announcement: Announcement) -> SlotPool:
+        """The slots of a run. Raises OSError, BundleError."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=f"{announcement.digest[:12]}-"))
+        return SlotPool(announcement, folder, self._environment, self._own)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        remove_path(self.folder)
+        Path(f"{self.folder}.lock").unlink(missing_ok=True)
+        os.close(self._lock)
+
+
+def serve(
+    address: str, tls: Tls | None, slots: int, host: WorkerHost, cancelled: Cancellation, log: Callable[[str], None]
+) -> None:
+    """Take tickets until ``cancelled``; a scheduler that is gone is waited for. Raises EngineError."""
+    patience = _Patience()
+    while not cancelled:
+        error = asyncio.run(_connected(address, tls, slots, host, cancelled, log, patience))
+        if cancelled:
+            return
+        patience.check(address, error)
+        time.sleep(PAUSE_SECONDS)
+
+
+class _Patience:
+    """How long the scheduler has not been reached."""
+
+    def __init__(self) -> None:
+        self.since = time.monotonic()
+
+    def check(self, address: str, error: Exception | None) -> None:
+        if error is None:
+            self.since = time.monotonic()
+        elif time.monotonic() - self.since > DEFAULT_WORKER_WAIT_SECONDS:
+            raise EngineError(f"the scheduler {address} cannot be reached: {error}", remedy="check address and network")
+
+
+async def _connected(  # noqa: PLR0913, PLR0917
+    address: str,
+    tls: Tls | None,
+    slots: int,
+    host: WorkerHost,
+    cancelled: Cancellation,
+    log: Callable[[str], None],
+    patience: _Patience,
+) -> Exception | None:
+    """One connection, until it is lost or ``cancelled``. The error if there was none."""
+    local: Any = {} if tls else {"host": "127.0.0.1"}
+    extra: Any = {VERSIONS: lambda _: str(own_versions())}
+    worker: Any = None
+    try:
+        worker = Worker(
+            address,
+            nthreads=slots,
+            security=security(tls),
+            memory_limit=0,  # agents are not its children, and its own results are small
+            local_directory=str(host.folder),
+            dashboard_address="127.0.0.1:0",
+            startup_information=extra,
+            **local,
+        )
+        setattr(worker, HOST, host)
+        await asyncio.wait_for(worker, CONNECT_SECONDS)
+        patience.since = time.monotonic()
+        log(f"worker of {address}: {slots} slots, {own_versions()}")
+        stopping = asyncio.create_task(_until(cancelled))
+        closed = asyncio.create_task(worker.finished())
+        await asyncio.wait({stopping, closed}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not cancelled:
+            log(f"the connection to {address} was lost")
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the scheduler was not reached
+        return error
+    finally:
+        if worker is not None:
+            await _closed(worker)
+    return None
+
+
+async def _closed(worker: Any) -> None:
+    """Close the worker with its plug-ins, which end the slots."""
+    try:
+        await asyncio.wait_for(worker.close(timeout=5, nanny=False), 20)
+    except Exception:  # noqa: BLE001 -- the process ends, or begins anew
+        return
+
+
+async def _until(cancelled: Cancellation) -> None:
+    loop = asyncio.get_running_loop()
+    reached = asyncio.Event()
+    loop.add_reader(cancelled.fileno(), reached.set)
+    try:
+        await reached.wait()
+    finally:
+        loop.remove_reader(cancelled.fileno())

@@ -1,0 +1,235 @@
+"""Which provider an agent uses, and how many places a provider has after rate limits and quiet minutes."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing, nullcontext
+
+import pytest
+
+from builders import runner_named, suite_at
+from fakes_clock import FakeClock
+from skillgym_action.agents import AGENTS
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.errors import Location
+from skillgym_action.model.execution import Execution
+from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.suite import BenchmarkCase
+from skillgym_action.sessions.provider_limits import ProviderLimits, ProviderPlaces, provider_of
+from skillgym_action.transcripts.providers import provider_ids
+
+ROUTER = "https://openrouter.ai/api/v1"
+PLACE = Location(path="bench/core.json")
+
+# --- which provider ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("agent", "model", "env", "provider"),
+    [
+        pytest.param("claude-code", None, {}, "anthropic", id="the agent's own"),
+        pytest.param("codex", "gpt-5", {}, "openai", id="the agent's own, with a model"),
+        pytest.param("copilot", "claude-sonnet-4-5", {}, "github-copilot", id="the agent's own, not the model's"),
+        pytest.param("claude-code", None, {"ANTHROPIC_BASE_URL": ROUTER}, "openrouter", id="an address"),
+        pytest.param(
+            "claude-code", None, {"ANTHROPIC_BASE_URL": "http://gateway.example:8080"}, "anthropic", id="a gateway"
+        ),
+        pytest.param(
+            "claude-code", None, {"ANTHROPIC_BASE_URL": "-"}, "anthropic", id="an address that only workers know"
+        ),
+        pytest.param("codex", None, {"ANTHROPIC_BASE_URL": ROUTER}, "openai", id="an address of another protocol"),
+        pytest.param(
+            "opencode", "openrouter/anthropic/claude-sonnet-4.5", {}, "openrouter", id="before the model's name"
+        ),
+        pytest.param("pi", "claude-sonnet-4-5", {}, "anthropic", id="the model's"),
+        pytest.param("pi", None, {"GEMINI_API_KEY": "k"}, "google", id="the only key's"),
+        pytest.param("pi", None, {"GEMINI_API_KEY": "k", "OPENAI_API_KEY": "k"}, None, id="one of two keys"),
+        pytest.param("command", "gemini-2.5-pro", {}, "google", id="a program with a model"),
+        pytest.param("command", None, {"ANTHROPIC_API_KEY": "k"}, "anthropic", id="a program with a key"),
+        pytest.param("command", None, {}, None, id="a program"),
+        pytest.param("command", "our-own", {"OPENAI_API_KEY": "k"}, "openai", id="a model of one's own"),
+        pytest.param("replay", "claude-sonnet-4-5", {}, None, id="a recording"),
+    ],
+)
+def test_the_provider_of_an_agent(agent, model, env, provider):
+    assert provider_of(AgentConfig(type=agent, model=model, env=env), model) == provider
+
+
+@pytest.mark.parametrize("agent", [name for name, info in AGENTS.items() if info.provider])
+def test_agents_use_providers_that_limits_can_name(agent):
+    assert AGENTS[agent].provider in provider_ids()
+
+
+# --- how many places --------------------------------------------------------------------------------
+
+
+def started(places: ProviderPlaces, now: float) -> int:
+    """How many more sessions may start."""
+    before = places.running
+    while places.is_free(now):
+        places.running += 1
+    return places.running - before
+
+
+def test_so_many_sessions_start_as_there_are_places():
+    places = ProviderPlaces("anthropic", 3)
+    assert started(places, 0) == 3
+    places.running -= 2
+    assert started(places, 0) == 2
+
+
+def test_a_rate_limit_halves_the_number():
+    places = ProviderPlaces("anthropic", 16, running=16)
+    assert places.rate_limited(began=0, now=10, retry_after=None)
+    assert (places.number, places.lowest, places.rate_limits) == (8, 8, 1)
+    places.running = 0
+    assert started(places, 10) == 8
+
+
+def test_sessions_that_ran_at_the_same_time_halve_it_once_together():
+    places = ProviderPlaces("anthropic", 16, running=16)
+    assert [places.rate_limited(began=0, now=10 + n, retry_after=None) for n in range(3)] == [True, False, False]
+    assert (places.number, places.rate_limits) == (8, 3)
+    places.running = 8
+    assert places.rate_limited(began=20, now=30, retry_after=None)
+    assert places.number == 4
+
+
+def test_what_is_halved_is_what_runs():
+    places = ProviderPlaces("anthropic", 64, running=6)
+    places.rate_limited(began=0, now=1, retry_after=None)
+    assert places.number == 3
+
+
+def test_one_place_always_stays():
+    places = ProviderPlaces("anthropic", 2, running=1)
+    for n in range(5):
+        places.rate_limited(began=10 * n, now=10 * n + 5, retry_after=None)
+    places.running = 0
+    assert (places.number, started(places, 50)) == (1, 1)
+
+
+def test_nothing_starts_before_the_time_that_the_provider_asks_for():
+    places = ProviderPlaces("anthropic", 4, running=1)
+    places.rate_limited(began=0, now=100, retry_after=30)
+    places.running = 0
+    assert [started(places, now) for now in (100, 129.9)] == [0, 0]
+    assert started(places, 130) == 1
+
+
+def test_the_longest_wait_that_was_asked_for_counts_up_to_a_minute():
+    places = ProviderPlaces("anthropic", 4, running=4)
+    for after in (40, 5, 3600):
+        places.rate_limited(began=0, now=100, retry_after=after)
+    places.running = 0
+    assert not places.is_free(159)
+    assert places.is_free(160)
+
+
+def test_each_quiet_minute_adds_one_place_up_to_the_number_of_before():
+    places = ProviderPlaces("anthropic", 4, running=4)
+    places.rate_limited(began=0, now=100, retry_after=None)
+    numbers = []
+    for now in (159, 160, 219, 220, 1000):
+        places.is_free(now)
+        numbers.append(places.number)
+    assert (numbers, places.lowest) == ([2, 3, 3, 4, 4], 2)
+
+
+def test_a_minute_with_a_rate_limit_is_not_quiet():
+    places = ProviderPlaces("anthropic", 8, running=8)
+    places.rate_limited(began=0, now=100, retry_after=None)
+    places.rate_limited(began=0, now=150, retry_after=None)
+    places.is_free(200)
+    assert places.number == 4
+    places.is_free(210)
+    assert places.number == 5
+
+
+# --- waiting ----------------------------------------------------------------------------------------
+
+
+class Limits:
+    """Limits of a run with a clock of tests."""
+
+    def __init__(self, cancelled: Cancellation, **limits: int) -> None:
+        self.clock, self.lines = FakeClock(), []
+        self.cancelled = cancelled
+        self.limits = ProviderLimits(limits, 16, self.clock, cancelled, self.lines.append)
+
+    def session(self, trouble: Trouble | None = None, *, waits_for: threading.Event | None = None) -> bool:
+        """Run a session of Claude Code; whether it had to wait for its place."""
+        suite = suite_at()
+        session = Execution(
+            index=0,
+            suite=suite,
+            case=BenchmarkCase(id="one", prompt="do it", location=PLACE, assertions=()),
+            runner=runner_named("claude"),
+            directory="one",
+            timeout=10,
+            budget=None,
+            model=None,
+        )
+        with self.limits.place(session, nullcontext) as place:
+            if waits_for:
+                assert waits_for.wait(20)
+            place.trouble = trouble
+            return place.waited
+
+
+@pytest.fixture
+def cancelled():
+    with closing(Cancellation()) as found:
+        yield found
+
+
+def test_a_session_waits_for_the_end_of_another_one(cancelled):
+    limits, end, waited = Limits(cancelled, anthropic=1), threading.Event(), []
+    first = threading.Thread(target=limits.session, kwargs={"waits_for": end})
+    first.start()
+    second = threading.Thread(target=lambda: waited.append(limits.session()))
+    while not limits.lines:
+        pass
+    second.start()
+    second.join(0.3)
+    assert second.is_alive()
+    end.set()
+    second.join(20)
+    first.join(20)
+    assert (waited, limits.lines) == ([True], ["anthropic: at most 1 session at once"])
+
+
+def test_a_session_waits_until_the_time_that_was_asked_for_has_passed(cancelled):
+    limits, waited = Limits(cancelled), []
+    limits.session(Trouble(kind="rate-limit", message="too many", retry_after=30))
+    second = threading.Thread(target=lambda: waited.append(limits.session()))
+    second.start()
+    second.join(0.3)
+    assert second.is_alive()
+    limits.clock.pause(30, None)
+    second.join(20)
+    assert waited == [True]
+    assert limits.lines == [
+        "anthropic: rate limit, at most 1 session at once from now on, none before 30 s have passed"
+    ]
+    assert limits.limits.slowed() == ("anthropic: 1 rate limit; 16 sessions at once became 1",)
+
+
+def test_a_cancelled_run_does_not_wait(cancelled):
+    limits, waited = Limits(cancelled), []
+    limits.session(Trouble(kind="rate-limit", message="too many", retry_after=30))
+    threads = [threading.Thread(target=lambda: waited.append(limits.session())) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    cancelled.set()
+    for thread in threads:
+        thread.join(20)
+    assert waited == [True] * 5
+
+
+@pytest.mark.parametrize("kind", ["network", "timeout", "quota"])
+def test_other_trouble_slows_nothing(cancelled, kind):
+    limits = Limits(cancelled)
+    limits.session(Trouble(kind=kind, message="no", retry_after=30))
+    assert (limits.session(), limits.limits.slowed(), limits.lines) == (False, (), [])
