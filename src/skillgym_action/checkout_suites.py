@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.quarantine import QuarantineFile
-from skillgym_action.model.run_report import SuitesFrom
-from skillgym_action.reporters.wording import CHECK_OUT_BASE
 from skillgym_action.repository.suite_digests import suite_digest
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load_digests
@@ -18,7 +16,7 @@ from skillgym_action.stages.quarantine import quarantined_again
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.run_report import RunReport, SuitesFrom
     from skillgym_action.model.suite import BenchmarkSuite, FoundSuite
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
@@ -47,6 +45,8 @@ def suites_from_folder(
     services: Services, suites: Sequence[BenchmarkSuite], of_checkout: Sequence[BenchmarkSuite], options: Options
 ) -> SuitesFrom:
     """Where ``suites`` were read from, and how the suites of the checkout differ from them."""
+    from skillgym_action.model.run_report import SuitesFrom
+
     base = {suite.path: suite.digest for suite in suites if not suite.path.startswith("/")}
     head = {suite.path: suite.digest for suite in of_checkout}
     return SuitesFrom(
@@ -64,12 +64,14 @@ def compared_with_checkout(services: Services, runs: StoredReports, options: Opt
 
     Each run is compared before they are merged: two shards may have different versions of a suite.
     """
-    from skillgym_action.storage.changed_suites import completed, marked
     from skillgym_action.storage.merge import merged
 
     name, wanted = services.directory.path.name, options.report.suites
     if wanted is None or (not services.repository.has_git and wanted.without_checkout == "nothing"):
         return merged(runs, name)
+    from skillgym_action.reporters.wording import CHECK_OUT_BASE
+    from skillgym_action.storage.changed_suites import completed, marked
+
     if not services.repository.has_git:
         if wanted.without_checkout == "changed":
             report = merged([(file, marked(run, None)) for file, run in runs], name)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.repository.suite_digests import template_digest
-from skillgym_action.sessions.repetitions import planned_repetitions
-from skillgym_action.stages.baseline import read_stored, wanted_of_plan
-from skillgym_action.stages.forecast import forecast, refuse_beyond_budget
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -26,6 +22,9 @@ def expected_of_plan(services: Services, plan: Plan, options: Options) -> Foreca
     """What a plan will cost, with the store read for it; None: there is none, or it cannot be used."""
     if services.store is None:
         return None
+    from skillgym_action.repository.suite_digests import template_digest
+    from skillgym_action.stages.baseline import wanted_of_plan
+
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     return expected_of(services, plan, options, (None, wanted_of_plan(services, plan, digests)))
 
@@ -41,11 +40,16 @@ def expected_of(
 
     ``known``: what was read of the store, if anything, and the keys of the plan.
     """
+    from skillgym_action.stages.baseline import read_stored
+
     stored, wanted = known
     if stored is None and options.store:
         stored = read_stored(services, options.store, "the store cannot be used, so nothing is known of the cost")
     if stored is None or stored.history is None:
         return None
+    from skillgym_action.sessions.repetitions import planned_repetitions
+    from skillgym_action.stages.forecast import forecast
+
     done = journal.sessions if journal else {}
     planned = [
         (
@@ -76,6 +80,8 @@ def check_budget(
     """
     if options.execute.max_cost is None:
         return
+    from skillgym_action.stages.forecast import refuse_beyond_budget
+
     if found := expected_of(services, plan, options, known, journal):
         spent = sum(usd or 0.0 for one in journal.spent for usd in one.costs) if journal else 0.0
         if note := refuse_beyond_budget(found, options.execute, spent):

@@ -47,7 +47,6 @@ from skillgym_action.stages.reuse import (
     with_whole_digests,
     without_carried,
 )
-from skillgym_action.storage.journal import Journal, JournalHead, digest, stored_line
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.stages.baseline import StoredBaseline
+    from skillgym_action.storage.journal import Journal
     from skillgym_action.storage.merge import StoredReports
     from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
 
@@ -149,6 +149,8 @@ def plan_with_baseline(services: Services, runners: tuple[Runner, ...], options:
     plan = only_selected(plan_run(services, runners, options))
     if services.store is None:
         return PlannedRun(plan=plan, base=base)
+    from skillgym_action.storage.journal import Journal
+
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = wanted_of_plan(services, plan, digests)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
@@ -267,6 +269,8 @@ def _compared(
         compared = compare_with_baseline(report, base, options.report)
     if options.plan.shard[1] > 1 or options.plan.only is not None:
         return compared
+    from skillgym_action.storage.journal import stored_line
+
     before = services.event.run_attempt - 1 if services.event else 0
     after = journal.stored_attempt if journal else before
     compared, is_stored = add_new_to_store(services, compared, options.store, after=after)
@@ -434,6 +438,8 @@ def _journal(
     services: Services, plan: Plan, options: Options, began: datetime, command: str
 ) -> tuple[Journal, str | None]:
     """A new journal, with the line that its file is to begin with; or with ``--resume`` that of the interrupted run."""
+    from skillgym_action.storage.journal import Journal, JournalHead, digest
+
     settings = _journal_settings(options)
     job = options.attempt.job
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings, job=job)
@@ -468,7 +474,6 @@ def _decided_and_published(
     services: Services, report: RunReport, options: Options, show: Callable[[RunReport], None]
 ) -> RunReport:
     from skillgym_action.stages.gate import gate
-    from skillgym_action.stages.publish import publish
 
     def decided(report: RunReport) -> RunReport:
         return replace(report, decision=gate(report, options.gate))
@@ -476,6 +481,8 @@ def _decided_and_published(
     def final_report(report: RunReport) -> RunReport:
         """The report; if the run was cancelled while it was published, with that and a new decision."""
         return decided(replace(report, cancelled=True)) if services.cancelled and not report.cancelled else report
+
+    from skillgym_action.stages.publish import publish
 
     report, times = decided(report), _StageTimes(services)
     show(report)

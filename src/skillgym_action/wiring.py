@@ -23,28 +23,13 @@ from skillgym_action.limits import (
     STORE_TRANSFER_SECONDS,
 )
 from skillgym_action.model.errors import ConfigError, UsageError
-from skillgym_action.network.proxies import network_from
 from skillgym_action.processes.agent_installs import AgentInstalls
 from skillgym_action.processes.launcher import ProcessLauncher
-from skillgym_action.processes.users import CREDENTIALS, agent_user
-from skillgym_action.repository.committed_tree import CommittedTree, MissingObjectError
 from skillgym_action.repository.repository import Repository
-from skillgym_action.repository.suite_source import (
-    BASE,
-    CHECK_OUT,
-    SUITES_FROM,
-    SuiteSource,
-    folder_as_source,
-    named_source,
-    refuse_committed,
-)
 from skillgym_action.services import Observers, Services
-from skillgym_action.settings.configuration_file import Config, read_configuration
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
 from skillgym_action.text.redaction import Redactor
-from skillgym_action.workspaces.closed_paths import closed_to_others, reopened_if_killed, suite_group
-from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
 from skillgym_action.workspaces.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -61,12 +46,15 @@ if TYPE_CHECKING:
     from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.processes.users import AgentUser
     from skillgym_action.repository.checkout import Checkout
+    from skillgym_action.repository.suite_source import SuiteSource
     from skillgym_action.services import Observer
     from skillgym_action.settings.baseline_options import StoreOptions
+    from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
     from skillgym_action.storage.snapshot_file import SnapshotFile
     from skillgym_action.user_templates.renderer import ReportTemplates
+    from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
 
 
 CANCELLING = (signal.SIGINT, signal.SIGTERM)
@@ -90,6 +78,8 @@ def with_suite_source(settings: Settings, context: LaunchContext) -> Iterator[La
 
 def _suite_source(named: str, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack) -> SuiteSource:
     """The folder called ``named``. Raises UsageError, also if it has the commit that is judged."""
+    from skillgym_action.repository.suite_source import BASE, SUITES_FROM, named_source, refuse_committed
+
     head = Repository(context.root, processes, context.checkout)
     event = context.job.event if context.job else None
     if context.job and named == BASE:
@@ -108,6 +98,9 @@ def _base_commit(
     event: GitHubEvent | None, context: LaunchContext, processes: ProcessLauncher, stack: ExitStack
 ) -> SuiteSource:
     """The files of the base commit in a temporary folder. Raises UsageError."""
+    from skillgym_action.repository.committed_tree import CommittedTree, MissingObjectError
+    from skillgym_action.repository.suite_source import BASE, CHECK_OUT, SUITES_FROM, folder_as_source
+
     if event is None or event.base is None:
         what = f"the event {event.name}" if event else "this job"
         remedy = "use it under pull_request, or name a folder with suites; ./base is a folder called base"
@@ -149,6 +142,8 @@ def configuration(settings: Settings, context: LaunchContext) -> Config:
 
     A configuration that is a program is run in its own suite host, since the adapters of a run depend on settings.
     """
+    from skillgym_action.settings.configuration_file import read_configuration
+
     return read_configuration(settings, context, partial(_run_configuration, settings, context))
 
 
@@ -308,9 +303,11 @@ def _artifact_store(
 
 def _event_of_command(context: LaunchContext) -> GitHubEvent | None:
     """The event of the job that a command runs in, outside of the action."""
+    if not context.in_job or context.job is not None:
+        return None
     from skillgym_action.github.event import github_event
 
-    return github_event(context.environment) if context.in_job and context.job is None else None
+    return github_event(context.environment)
 
 
 @contextmanager
@@ -333,7 +330,11 @@ def services_without_run(
 
 def _untrusted_configuration(context: LaunchContext) -> UntrustedConfiguration | None:
     repository = context.job.untrusted_repository if context.job else None
-    return UntrustedConfiguration(repository) if repository else None
+    if not repository:
+        return None
+    from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
+
+    return UntrustedConfiguration(repository)
 
 
 def _logs(context: LaunchContext, directory: Path, user: AgentUser | None, stack: ExitStack) -> RunDirectory:
@@ -341,6 +342,8 @@ def _logs(context: LaunchContext, directory: Path, user: AgentUser | None, stack
     logs = RunDirectory(directory, context.redactor, context.checkout, by_descriptor=user is not None)
     stack.enter_context(logs)
     if user:
+        from skillgym_action.workspaces.closed_paths import closed_to_others
+
         stack.enter_context(closed_to_others([directory], context.root))
     return logs
 
@@ -353,6 +356,9 @@ def _user(context: LaunchContext, name: str | None, stack: ExitStack) -> AgentUs
     """
     if not name:
         return None
+    from skillgym_action.processes.users import agent_user
+    from skillgym_action.workspaces.closed_paths import closed_to_others, reopened_if_killed, suite_group
+
     user = agent_user(name)
     stack.enter_context(reopened_if_killed())
     suites = stack.enter_context(suite_group(context.root, user.readers))
@@ -363,6 +369,8 @@ def _user(context: LaunchContext, name: str | None, stack: ExitStack) -> AgentUs
 
 def _private(context: LaunchContext) -> list[Path]:
     """Paths that agents with their own user must not read: credentials, and files that GitHub's runner mounts."""
+    from skillgym_action.processes.users import CREDENTIALS
+
     mounted = [Path("/github") / name for name in ("file_commands", "home", "runner_temp", "workflow")]
     home = Path(context.environment.get("HOME") or "/root")
     checkouts = {context.root / ".git", context.suite_source.root / ".git"}
@@ -377,6 +385,7 @@ def _links(event: GitHubEvent, source: SuiteSource) -> Links:
 
 def _judge(config: JudgeConfig, clock: Clock, cancelled: Cancellation, context: LaunchContext) -> Judge:
     from skillgym_action.judge.client import Judge
+    from skillgym_action.network.proxies import network_from
 
     return Judge(config, clock=clock, cancelled=cancelled, network=network_from(context.environment))
 
@@ -415,6 +424,7 @@ def _github_api(
     deadline: float = GITHUB_RETRY_SECONDS,
 ) -> GitHubApi:
     from skillgym_action.github.api import GitHubApi
+    from skillgym_action.network.proxies import network_from
 
     api = GitHubApi(
         url=event.api_url,

@@ -8,12 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.assertions.file_evidence import listed_names, name_evidence, nearest_names, text_evidence
 from skillgym_action.javascript.regex import SearchError
 from skillgym_action.limits import MAX_SEARCHED_FILE_BYTES
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.result import Outcome
-from skillgym_action.text.likeness import literal_part
 
 if TYPE_CHECKING:
     import regex
@@ -46,6 +44,8 @@ class FileExists:
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Passed also if it was there before; the explanation then warns that this measures nothing."""
+        from skillgym_action.assertions.file_evidence import name_evidence
+
         paths = _candidates(context.files, self.path, glob=self.glob)
         if missing := _why_missing(context.files, self.path, paths):
             return _failed(self, missing, name_evidence(context.files, self.path))
@@ -70,6 +70,8 @@ class FileContains:
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Failed also for a file that is missing or too large."""
+        from skillgym_action.assertions.file_evidence import name_evidence, text_evidence
+
         paths = _candidates(context.files, self.path, glob=self.glob)
         if missing := _why_missing(context.files, self.path, paths):
             return _failed(self, missing, name_evidence(context.files, self.path))
@@ -105,6 +107,8 @@ class FileMatches:
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Failed also for a file that is missing or too large; not judged if the search takes too long."""
+        from skillgym_action.assertions.file_evidence import name_evidence, text_evidence
+
         paths = _candidates(context.files, self.path, glob=self.glob)
         if missing := _why_missing(context.files, self.path, paths):
             return _failed(self, missing, name_evidence(context.files, self.path))
@@ -120,6 +124,8 @@ class FileMatches:
             if match:
                 return _passed(self, f"{path} matches in line {_line(content, match.start())}")
             found = [*found[:_SHOWN_FILES], (path, content)]
+        from skillgym_action.text.likeness import literal_part
+
         path, content = _agents_choice(context.files, found)
         evidence = text_evidence(context.files, path, content, literal_part(self.pattern.pattern))
         return _failed(self, f"no match in {_shown(paths)}", evidence=evidence)
@@ -269,12 +275,16 @@ def _agents_choice(files: Files, found: list[tuple[str, str | None]]) -> tuple[s
 
 def _changed_names(files: Files, wanted: str) -> str | None:
     """The files that the agent did change, those most like the wanted one first."""
+    from skillgym_action.assertions.file_evidence import listed_names, nearest_names
+
     changed = files.changed_names()
     return f"changed by the agent: {listed_names(nearest_names(wanted, changed), len(changed))}" if changed else None
 
 
 def _origins(files: Files, paths: tuple[str, ...]) -> str:
     """For what should not be there: whether the agent made it, and what is in a directory."""
+    from skillgym_action.assertions.file_evidence import listed_names
+
     lines = []
     for path in paths[:_SHOWN_FILES]:
         known = "was there before the agent started" if files.existed(path) else "was created by the agent"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.suite_problems import gathered, once, suite_errors, suite_warnings
-from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.limits import MAX_LISTED_SKIPPED_FILES
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.exit_codes import ExitCode
@@ -41,6 +40,8 @@ def check_suites(settings: Settings, context: LaunchContext, *, as_json: bool = 
 
 
 def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
+    from skillgym_action.cli.terminal import terminal_for
+
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
     terminal = terminal_for(settings, context)

@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
-from skillgym_action.cli.check import judge_warnings, print_problems
-from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.expected_costs import expected_of_plan
 from skillgym_action.model.errors import UsageError
-from skillgym_action.reporters.forecast_wording import UNUSABLE_STORE, forecast_lines
 from skillgym_action.reporters.wording import duration, money
 from skillgym_action.settings import resolve
 from skillgym_action.stages.changed_only import only_selected
@@ -42,6 +39,10 @@ def list_executions(
     if matrix:
         print(json.dumps({"include": [{"shard": f"{number}/{matrix}"} for number in range(1, matrix + 1)]}))  # noqa: T201
         return 0
+    from skillgym_action.cli.check import judge_warnings, print_problems
+    from skillgym_action.cli.terminal import terminal_for
+    from skillgym_action.reporters.forecast_wording import UNUSABLE_STORE, forecast_lines
+
     with wiring.with_suite_source(settings, context) as with_suites:
         found = _plan(settings, with_suites, cost=cost)
     plan, suites, expected = found.plan, found.suites, found.expected
@@ -74,6 +75,8 @@ class _Listed:
 
 
 def _plan(settings: Settings, context: LaunchContext, *, cost: bool) -> _Listed:
+    from skillgym_action.cli.terminal import terminal_for
+
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings, config, context)
     if cost and options.store is None:

@@ -8,17 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
-from skillgym_action.cli.check import print_problems
-from skillgym_action.cli.list import execution_line
-from skillgym_action.cli.terminal import terminal_for
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.verdicts import GREEN
 from skillgym_action.plan_checks import check_plan, futility_rule, planned_sessions
-from skillgym_action.reporters.forecast_wording import UNUSABLE_STORE, WITHOUT_STORE, forecast_lines
 from skillgym_action.reporters.terminal import render
 from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
-from skillgym_action.stages.forecast import refuse_beyond_budget
 from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.text.escaping import terminal_line
 
@@ -57,6 +52,7 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
     The last run is the one in ``--output``, if there is one, else the latest of those without that option. One in
     which nothing ran, such as after a misspelt ``-k``, says nothing about what fails: the one before it counts.
     """
+    from skillgym_action.cli.terminal import terminal_for
     from skillgym_action.storage.last_run import failed_executions, failed_in_quarantine, last_runs, results_time
     from skillgym_action.storage.stored_runs import stored_reports
 
@@ -86,6 +82,10 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
 
 
 def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner, ...], options: Options) -> int:
+    from skillgym_action.cli.check import print_problems
+    from skillgym_action.cli.list import execution_line
+    from skillgym_action.cli.terminal import terminal_for
+
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user, options.store) as services:
         planned = pipeline.plan_with_baseline(services, runners, options)
@@ -104,6 +104,8 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
     if not plan.executions and planned.carried:
         print(f"nothing would run: the results of {counted(planned.carried, 'execution')} are carried over")  # noqa: T201
         return 0
+    from skillgym_action.stages.forecast import refuse_beyond_budget
+
     if not plan.executions:
         message = "nothing would run: no suite was found, or the filters, such as --changed-skills, leave no case"
         raise UsageError(message, remedy="see `list`")
@@ -118,6 +120,8 @@ def plan_summary(
     planned: Sequence[tuple[Execution, int]], base: RunReport | None, expected: Forecast | None, options: Options
 ) -> Iterator[str]:
     """How many sessions a plan has; what they will cost, by a store or a baseline; what a comparison can show."""
+    from skillgym_action.reporters.forecast_wording import UNUSABLE_STORE, WITHOUT_STORE, forecast_lines
+
     sessions = sum(number for _, number in planned)
     upper = ""
     if options.execute.stop_early and sessions > len(planned):
@@ -185,6 +189,8 @@ def run_in_terminal(
 
     ``command``: the name of the command, for the run report and the journal.
     """
+    from skillgym_action.cli.terminal import terminal_for
+
     terminal = terminal_for(settings, context)
     with wiring.open_services(context, directory, terminal, options) as services, terminal:
         report = pipeline.run(

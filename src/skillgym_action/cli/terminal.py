@@ -11,7 +11,6 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from skillgym_action.reporters.terminal import finished_line
 from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
@@ -62,9 +61,12 @@ class Terminal:
             self._table.started(execution)
 
     def finished(self, result: Result) -> None:
+
         if self._table:
             self._table.finished(result)
             return
+        from skillgym_action.reporters.terminal import finished_line
+
         with self._lock:
             self._done += 1
             if self.quiet:

@@ -29,6 +29,9 @@ FORMATS = {
 }
 
 
+# Words of which a file's name has one in a format: without them its module is not imported to look at the file.
+WORDS_IN_NAMES = {"skill-evals": ("eval", "quer")}
+
 # What is in these folders was written elsewhere, or made by a program: names alone say nothing about it.
 VENDORED_FOLDERS = frozenset(
     {"vendor", "vendored", "third_party", "third-party", "bower_components", "site-packages", "dist"}
@@ -140,6 +143,12 @@ def vendored_folder(path: str) -> str | None:
 def format_named(name: str) -> Format:
     """The module of a format; imported on first use."""
     return cast("Format", import_module(FORMATS[name]))
+
+
+def may_have_name(name: str, path: str) -> bool:
+    """Whether a format has files that are called like this one; if not, it neither accepts the file nor says why."""
+    words = WORDS_IN_NAMES.get(name)
+    return words is None or any(word in path.rpartition("/")[2].lower() for word in words)
 
 
 def part_of(name: str, path: str, read: Callable[[str], str | None]) -> str | None:

@@ -19,11 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
-from skillgym_action.filesystem.bundle import BundleError
 from skillgym_action.limits import INSTALL_SECONDS, VERSION_SECONDS
 from skillgym_action.model.errors import InstallError
-from skillgym_action.model.session import Ending, Invocation
-from skillgym_action.processes.agent_keys import AgentKeys
 from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
@@ -73,6 +70,8 @@ class AgentInstalls:
         the job's runner, if there is one, or the user's cache. ``SKILLGYM_AGENTS_CACHE``: a folder that outlives the
         job; what is installed is kept there, and restored from there.
         """
+        from skillgym_action.processes.agent_keys import AgentKeys
+
         home = environment.get("HOME") or "/"
         cache = environment.get("XDG_CACHE_HOME") or ""
         if not os.path.isabs(cache):  # as its specification wants; in a checkout, a commit would choose the programs
@@ -163,6 +162,8 @@ class AgentInstalls:
         """Restore from the cache, completely or not at all; whether it was, and why not if there is something."""
         if self._cache is None:
             return False, None
+        from skillgym_action.filesystem.bundle import BundleError
+
         new = folder.with_name(f".restored-{folder.name}")
         shutil.rmtree(new, ignore_errors=True)  # what a killed process left
         try:
@@ -182,6 +183,8 @@ class AgentInstalls:
 
     def _kept(self, folder: Path) -> str | None:
         """Write an installation to the cache; why it failed, if so."""
+        from skillgym_action.filesystem.bundle import BundleError
+
         try:
             if self._cache:
                 self._cache.keep(folder.name, folder)
@@ -203,6 +206,8 @@ class AgentInstalls:
 
     def _run_npm(self, agent: str, version: str, folder: Path, scratch: Path) -> str:
         """Install with npm into ``folder``; what the CLI prints for ``--version``. Raises InstallError."""
+        from skillgym_action.model.session import Ending
+
         package = f"{AGENTS[agent].package}@{version}"
         npm = ("npm", "--prefix", os.fspath(folder), "--loglevel=error", "--no-fund", "--no-audit")
         for arguments in (("install", "--ignore-scripts", package), ("rebuild", str(AGENTS[agent].package))):
@@ -234,6 +239,8 @@ class AgentInstalls:
         npm and what it has just installed are trusted, and get the settings of npm. A program that others may have
         changed runs without them, as ``identity``, and with its output in ``logs``.
         """
+        from skillgym_action.model.session import Invocation
+
         env = {**({} if logs else self._npm), "HOME": os.fspath(scratch)}
         invocation = Invocation(argv=argv, cwd=scratch, timeout=limit, env=env, identity=identity)
         outputs = logs or scratch
@@ -259,6 +266,8 @@ def _version_output(capture: Capture) -> str:
 
 def _npm_error(package: str, capture: Capture, limit: float) -> InstallError:
     """The reason why npm failed, with the relevant lines of its output."""
+    from skillgym_action.model.session import Ending
+
     output = capture.stderr.tail(8192)
     found = NPM_ERROR_CODE.search(output)
     code = found[1] if found else ""

@@ -26,11 +26,7 @@ from skillgym_action.limits import (
     TERMINATION_GRACE_SECONDS,
 )
 from skillgym_action.model.resource_limits import ResourceLimits
-from skillgym_action.model.session import Capture, Ending
-from skillgym_action.model.session_report import Trouble
 from skillgym_action.processes.outputs import OutputFile, OutputTail, is_too_large, truncate
-from skillgym_action.processes.resource_usage import ResourceMonitor
-from skillgym_action.processes.running import PipedProgram
 from skillgym_action.processes.supervisor_client import SupervisorClient
 from skillgym_action.processes.work_slots import WorkSlots
 
@@ -38,9 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from skillgym_action.cancellation import Cancellation
-    from skillgym_action.model.session import Identity, Invocation, Watcher
+    from skillgym_action.model.session import Capture, Ending, Identity, Invocation, Watcher
+    from skillgym_action.model.session_report import Trouble
     from skillgym_action.processes.disk_usage import DiskReserve
-    from skillgym_action.processes.running import RunningProgram
+    from skillgym_action.processes.resource_usage import ResourceMonitor
+    from skillgym_action.processes.running import PipedProgram, RunningProgram
     from skillgym_action.processes.users import AgentUser
 
 # Variables that are passed on to any program: no key, no token, no GitHub file command.
@@ -152,6 +150,8 @@ class ProcessLauncher:
         self, argv: tuple[str, ...], *, identity: Identity | None, cwd: Path, stderr: int, memory: int
     ) -> PipedProgram:
         """Start a program that is connected by pipes; ``memory``: bytes it may allocate. Raises OSError."""
+        from skillgym_action.processes.running import PipedProgram
+
         with ExitStack() as stack:
             read, stdin = os.pipe()
             stack.callback(os.close, read)
@@ -174,6 +174,8 @@ class ProcessLauncher:
 
         A program that does not exit although ``watch`` has seen its result is ended, too.
         """
+        from skillgym_action.model.session import Capture, Ending
+
         began = time.monotonic()
         out, err = OutputFile(stdout), OutputFile(stderr)
         if not invocation.argv:
@@ -217,6 +219,8 @@ class ProcessLauncher:
         """What measures the program's use of resources; None without limits."""
         if invocation.limits is None:
             return None
+        from skillgym_action.processes.resource_usage import ResourceMonitor
+
         identity = invocation.identity
         processes = {"uid": identity.uid} if identity and identity.is_own else {"pid": running.root}
         return ResourceMonitor(invocation.limits, folders=invocation.folders, reserve=self.reserve, **processes)
@@ -238,6 +242,8 @@ class ProcessLauncher:
         self, running: RunningProgram, deadline: float, tail: OutputTail | None, monitor: LimitMonitor
     ) -> tuple[Ending, Trouble | None]:
         """Wait until the program ends or has to be ended: how, and the trouble if it has to be stopped."""
+        from skillgym_action.model.session import Ending
+
         lingers = False
         poll = select.poll()
         poll.register(running.fileno(), select.POLLIN)
@@ -271,6 +277,8 @@ class LimitMonitor:
 
     def trouble(self, *, done: bool) -> Trouble | None:
         """The limit that is exceeded, if any. ``done``: the program has ended and uses no resources."""
+        from skillgym_action.model.session_report import Trouble
+
         if is_too_large(*self._outputs):
             return Trouble(kind="runner-crash", message=TOO_MUCH_OUTPUT)
         if done or not self._resources or time.monotonic() < self._next:
@@ -341,6 +349,8 @@ def _input(text: str | None) -> Iterator[int]:
 
 
 def _failed_start(number: int | None) -> Ending:
+    from skillgym_action.model.session import Ending
+
     if number == errno.ECONNRESET:
         return Ending.LOST
     return Ending.NOT_STARTED if number in NOT_A_PROGRAM else Ending.REFUSED

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.resource_limits import format_size
-from skillgym_action.model.session_report import Trouble
 from skillgym_action.processes.disk_usage import disk_used
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.resource_limits import ResourceLimits
+    from skillgym_action.model.session_report import Trouble
     from skillgym_action.processes.disk_usage import DiskReserve
 
 KIND = "resource-limit"
@@ -128,6 +128,8 @@ class ResourceMonitor:
         limit, began = self._limits.disk, time.monotonic()
         if began < self._next_disk_check:
             return None
+        from skillgym_action.model.session_report import Trouble
+
         trouble = None
         if limit is not None and disk_used(self._folders, enough=limit) > limit:
             message = f"its folders hold more than {format_size(limit)}; the limit is that (limits.disk)"
@@ -142,12 +144,16 @@ class ResourceMonitor:
 
 def too_much_memory(used: int | None, limit: int) -> Trouble:
     """The trouble of a session that used that many bytes; ``used`` None: more than the limit, not measured."""
+    from skillgym_action.model.session_report import Trouble
+
     what = f"used {format_size(used)} of memory" if used else "used more memory than it may"
     return Trouble(kind=KIND, message=f"{what}; the limit is {format_size(limit)} (limits.memory)")
 
 
 def too_many_processes(ran: int | None, limit: int) -> Trouble:
     """The trouble of a session with that many processes and threads; ``ran`` None: it was refused another one."""
+    from skillgym_action.model.session_report import Trouble
+
     what = f"ran {ran:,} processes and threads" if ran else "wanted more processes and threads than it may have"
     return Trouble(kind=KIND, message=f"{what}; the limit is {limit:,} (limits.processes)")
 

@@ -29,7 +29,6 @@ from skillgym_action.reporters.html_parts import (
     runner_of,
     tone_of,
 )
-from skillgym_action.reporters.html_uplift import arm_rows, arms_paragraph
 from skillgym_action.reporters.quarantine_wording import quarantine_fact, quarantine_reason, quarantined_outcome
 from skillgym_action.reporters.rate_wording import (
     VERDICTS,
@@ -134,6 +133,8 @@ class FixedParts:
 
 def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
     """The view of a run."""
+    from skillgym_action.reporters.html_uplift import arm_rows, arms_paragraph
+
     totals = report.totals()
     rows = CaseRows(report)
     by_runner = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.comparison.comparison import largest_drop, regressions, stopped_for_futility
 from skillgym_action.comparison.rates import (
     MIN_CASES,
     MIN_CASES_OF_K,
@@ -59,6 +58,8 @@ def rate_cell(totals: Totals) -> str:
 
 def rate_sentences(totals: Totals, report: RunReport) -> Iterator[str]:
     """What share of sessions passes, how sure that is, and what is in no rate. ``totals``: of ``report``."""
+    from skillgym_action.comparison.comparison import stopped_for_futility
+
     if totals.cases:
         yield _rate(totals.cases, sampled_sessions(report.sampled_repetitions))
         if not report.stopped_early:
@@ -182,6 +183,8 @@ def comparison_verdict(comparison: Comparison) -> str:
     is_note = (comparison.stopped_for_futility or comparison.carried) and comparison.verdict == "no-regression-shown"
     if rate is None or (comparison.reason and not is_note):
         return comparison.reason
+    from skillgym_action.comparison.comparison import largest_drop, regressions
+
     if comparison.verdict == "no-regression-shown":
         return "; ".join(filter(None, (largest_drop(comparison), comparison.reason)))
     return "; ".join(regressions(comparison))

@@ -15,7 +15,6 @@ from functools import cached_property
 from hashlib import new
 from typing import TYPE_CHECKING
 
-from skillgym_action.repository.committed_tree import GIT_ENVIRONMENT, GIT_OPTIONS, MissingObjectError
 from skillgym_action.repository.repository import SKIPPED_FOLDERS
 from skillgym_action.repository.walk import REGULAR_FILE
 
@@ -71,6 +70,8 @@ class _Checkout:
         self._root, self._processes = root, processes
 
     def git(self, *arguments: str) -> bytes:
+        from skillgym_action.repository.committed_tree import GIT_ENVIRONMENT, GIT_OPTIONS, MissingObjectError
+
         try:
             return self._processes.output(("git", *GIT_OPTIONS, *arguments), cwd=self._root, env=GIT_ENVIRONMENT)
         except subprocess.CalledProcessError as error:

@@ -9,10 +9,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import SKILL_FILE, frontmatter
 from skillgym_action.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES
 from skillgym_action.model.errors import Problem
-from skillgym_action.repository.committed_tree import CommittedTree, MissingObjectError, merge_base
 from skillgym_action.repository.walk import REGULAR_FILE
 
 if TYPE_CHECKING:
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.suite import SkillUnderTest
     from skillgym_action.processes.launcher import ProcessLauncher
+    from skillgym_action.repository.committed_tree import CommittedTree
     from skillgym_action.repository.repository import Repository
 
 FETCH_BASE = "give actions/checkout fetch-depth: 0, or fetch the base branch"
@@ -57,8 +56,11 @@ class SkillsAtBase:
 
     @cached_property
     def _commit(self) -> str | None:
+
         if not self._repository.has_git:
             return None
+        from skillgym_action.repository.committed_tree import merge_base
+
         commit = merge_base(self._repository.root, self._processes, self._base)
         if commit is None and (self._base or self._required):
             self._warn("the base commit is not in the clone, so no skill can be compared with its version there")
@@ -74,6 +76,8 @@ class SkillsAtBase:
 
     def skills(self, skills: Iterable[SkillUnderTest]) -> tuple[tuple[Path, SkillUnderTest], ...]:
         """The versions of the skills at the base, by the folders of today's; those that it has."""
+        from skillgym_action.documents.skill_files import SKILL_FILE, frontmatter
+
         found = []
         for skill in skills:
             folder = self._folder(skill.folder)
@@ -121,6 +125,8 @@ class SkillsAtBase:
             named = [path for path in self._tree(self._commit).paths() if is_evals(path)]
         except OSError as error:
             return (Problem(message=f"arms: the base commit cannot be read: {error}", remedy=FETCH_BASE),)
+        from skillgym_action.documents.skill_files import SKILL_FILE
+
         problems = []
         for path in named:
             above = (parent for parent in PurePosixPath(path).parents if os.path.lexists(root / parent / SKILL_FILE))
@@ -130,6 +136,8 @@ class SkillsAtBase:
         return tuple(problems)
 
     def _tree(self, commit: str) -> CommittedTree:
+        from skillgym_action.repository.committed_tree import CommittedTree
+
         return CommittedTree(self._repository.root, self._processes, commit)
 
     def _differs(self, path: str) -> bool:
@@ -155,6 +163,8 @@ class SkillsAtBase:
         return self._found[path]
 
     def _copied(self, commit: str, path: str) -> Path | None:
+        from skillgym_action.repository.committed_tree import MissingObjectError
+
         target = self._new_folder()
         tree = self._tree(commit)
         try:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,6 +75,8 @@ def _toml(own: str, added: str) -> str:
 
     Raises TOMLDecodeError, _SetTwiceError; ValueError if the joined text would say something else than both.
     """
+    import tomllib
+
     both = _united(tomllib.loads(own), tomllib.loads(added), ())
     first = _FIRST_TABLE.search(added)
     keys, tables = (added[: first.start()], added[first.start() :]) if first else (added, "")

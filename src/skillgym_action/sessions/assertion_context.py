@@ -9,13 +9,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.javascript.regex import SearchBudget
-from skillgym_action.judge.addressing import addressed_texts
 from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Usage
-from skillgym_action.transcripts.agent_output import total_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -185,6 +183,8 @@ class SessionAssertionContext(SuiteClassifier):
         judge = self._services.judge
         if judge is None:
             return None
+        from skillgym_action.judge.addressing import addressed_texts
+
         self._begin()
         with self._services.processes.work_slots.released():
             poll = judge.poll(question, votes)
@@ -275,6 +275,8 @@ def _judge_artifact(question: Question[T], poll: Poll[T]) -> dict[str, object]:
 
     ``answer`` and ``trouble`` are those of a question with one vote; null if there are several.
     """
+    from skillgym_action.transcripts.agent_output import total_usage
+
     votes = [_vote(answer) for answer in poll.answers]
     only: dict[str, object] = votes[0] if poll.judge.votes == 1 else {}
     return {

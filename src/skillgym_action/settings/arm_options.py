@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.arm_sections import is_path, paths_of
-from skillgym_action.filesystem.folder import Folder
 from skillgym_action.limits import MAX_ARM_BYTES, MAX_ARM_FILES
-from skillgym_action.model.arm import Arm, OverlayFile
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.repository.walk import PathRefusedError
 from skillgym_action.settings.configuration_file import resolved_env
@@ -19,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from skillgym_action.documents.arm_sections import ArmSection
+    from skillgym_action.filesystem.folder import Folder
+    from skillgym_action.model.arm import Arm, OverlayFile
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
@@ -50,6 +49,8 @@ class ArmOptions:
 
 def arm_options(settings: Settings, config: Config, context: LaunchContext) -> ArmOptions:
     """The configured arms, and which of them are selected. Raises ConfigError."""
+    from skillgym_action.documents.arm_sections import paths_of
+
     file, folder = config.file, config.folder or context.cwd
     configured = tuple(_configured(name, section, folder, context) for name, section in (file.arms or {}).items())
     selected = settings.arms or file.skills.arms
@@ -67,6 +68,9 @@ def arm_options(settings: Settings, config: Config, context: LaunchContext) -> A
 
 
 def _configured(name: str, section: ArmSection, folder: Path, context: LaunchContext) -> Arm:
+    from skillgym_action.documents.arm_sections import is_path
+    from skillgym_action.model.arm import Arm
+
     checkout, where = context.suite_source.checkout, f"arms.{name}"
     wanted = {variable: value for variable, value in section.env.items() if value is not None}
     return Arm(
@@ -87,6 +91,8 @@ def overlay_files(folder: Path, where: str, checkout: Checkout | None) -> Iterat
 
     ``where``: the key path in messages.
     """
+    from skillgym_action.filesystem.folder import Folder
+
     normalized = Path(os.path.normpath(folder))
     try:
         if checkout and checkout.contains(normalized):
@@ -106,6 +112,8 @@ def overlay_files(folder: Path, where: str, checkout: Checkout | None) -> Iterat
 
 
 def _content(folder: Folder, where: str) -> Iterator[OverlayFile]:
+    from skillgym_action.model.arm import OverlayFile
+
     entries = {path: entry for path, entry in sorted(folder.snapshot().items()) if entry[0] != "directory"}
     if not entries:
         raise ConfigError(f"{where}: the folder has no file", remedy="put the files there, or remove the key")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
-from skillgym_action.settings.quarantine_file import QUARANTINE
 
 if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
@@ -56,6 +55,8 @@ def changed_options(settings: Settings, config: Config, context: LaunchContext) 
         if settings.base:
             raise UsageError("--base without --changed-only: nothing is compared with it", remedy="add --changed-only")
         return None
+    from skillgym_action.settings.quarantine_file import QUARANTINE
+
     if settings.changed_skills:
         raise UsageError(
             "--changed-skills with --changed-only, which selects suites of changed skills, too",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, BaseModel, ConfigDict, NonNegativeInt, PositiveInt
 
 from skillgym_action.documents.option_values import Rate
 from skillgym_action.settings.declarations import RUN, Input, Option
@@ -25,6 +25,8 @@ def reporter_of_skillgym(value: str) -> str:
 
 class ForeignSettings(BaseModel):
     """The part of ``Settings`` with options of other tools. Skillgym's have no environment variables and no inputs."""
+
+    model_config = ConfigDict(defer_build=True)  # only `Settings`, which inherits it, validates
 
     threshold: Annotated[
         Rate | None,

@@ -8,7 +8,6 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from skillgym_action.documents.option_values import Words, all_known
-from skillgym_action.github.event import WORKFLOW_FILE
 from skillgym_action.limits import DEFAULT_REUSE_DAYS, MAX_REUSE_DAYS
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
@@ -65,8 +64,11 @@ def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _store(value: str) -> str:
+
     if value.startswith(PATH_STORE) and value != PATH_STORE:
         return value
+    from skillgym_action.github.event import WORKFLOW_FILE
+
     if value.startswith(ARTIFACT_STORE):
         if not WORKFLOW_FILE.fullmatch(value.removeprefix(ARTIFACT_STORE)):
             raise ValueError(f"{value!r} does not name a workflow's file, such as {ARTIFACT_STORE}bench.yml")

@@ -63,7 +63,9 @@ Sentence = Annotated[str, Field(min_length=1, max_length=MAX_QUARANTINE_TEXT_CHA
 class EntrySection(BaseModel):
     """An entry: which executions, why, whose task it is to repair them, and until when."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=camel_case, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=camel_case, populate_by_name=True, defer_build=True
+    )
 
     case: Pattern
     suite: Pattern | None = None
@@ -77,7 +79,7 @@ class EntrySection(BaseModel):
 class QuarantineSections(BaseModel):
     """The file as its JSON Schema describes it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     quarantine: tuple[EntrySection, ...]
 

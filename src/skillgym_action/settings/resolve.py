@@ -12,18 +12,12 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.clock import Clock
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH
-from skillgym_action.github.event import EVENTS_WITH_SECRETS
-from skillgym_action.github.publish_options import PublisherOptions
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.resource_limits import ResourceLimits, parse_limits
-from skillgym_action.model.session_report import Price
 from skillgym_action.model.suite import Bootstrap, SkillSettings, WorkspaceSpec
-from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
-from skillgym_action.processes.resource_usage import memory_size
 from skillgym_action.settings.arm_options import arm_options
 from skillgym_action.settings.attempt_options import RESUME_AUTO, attempt_options, directory_name
 from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_name, store_options
-from skillgym_action.settings.changed_options import changed_options
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
 from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
@@ -35,21 +29,22 @@ from skillgym_action.settings.options import (
     PlanOptions,
     Settings,
 )
-from skillgym_action.settings.quarantine_file import read_quarantine
-from skillgym_action.settings.reuse_options import reuse_options
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
 from skillgym_action.settings.written_reports import PublishOptions
-from skillgym_action.storage.changed_suites import SuiteComparison
 from skillgym_action.storage.journal_file import JOURNAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.judge_question import JudgeConfig
+    from skillgym_action.model.session_report import Price
+    from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.storage.changed_suites import SuiteComparison
     from skillgym_action.user_templates.template_folder import TemplateSources
 
 
@@ -68,6 +63,10 @@ def runners_and_options(
 
 def options(settings: Settings, config: Config, context: LaunchContext, *, runners: int) -> Options:
     """The options of each stage; ``runners``: the number of runners. Raises UsageError, ConfigError."""
+    from skillgym_action.settings.changed_options import changed_options
+    from skillgym_action.settings.quarantine_file import read_quarantine
+    from skillgym_action.settings.reuse_options import reuse_options
+
     run = config.file.run
     milliseconds = config.file.defaults.timeout_ms
     _refuse_paths(settings, context)
@@ -225,16 +224,18 @@ def default_limits(*, in_action: bool) -> ResourceLimits:
 
     In the action, memory and disk are limited, too: the machine is there for the run alone. Elsewhere only on request.
     """
-    memory = memory_size() if in_action else None
-    return ResourceLimits(
-        memory=memory * 9 // 10 if memory else None,
-        disk=10 * 1024**3 if in_action else None,
-        processes=2048,
-        file_size=4 * 1024**3,
-    )
+    limits = ResourceLimits(processes=2048, file_size=4 * 1024**3)
+    if not in_action:
+        return limits
+    from skillgym_action.processes.resource_usage import memory_size
+
+    memory = memory_size()
+    return replace(limits, memory=memory * 9 // 10 if memory else None, disk=10 * 1024**3)
 
 
 def _prices(config: Config) -> dict[str, Price]:
+    from skillgym_action.model.session_report import Price
+
     return {
         model: Price(input=price.input, output=price.output, cached=price.cached)
         for model, price in config.file.prices.items()
@@ -249,6 +250,8 @@ def _snapshot_options(settings: Settings, config: Config, context: LaunchContext
             option = "--update-snapshots" if settings.update_snapshots else "--snapshots"
             raise UsageError(f"{option} without snapshots in the configuration", remedy="configure snapshots")
         return None
+    from skillgym_action.model.token_snapshots import SnapshotConfig, Tolerance
+
     suite_source = context.suite_source
     if suite_source.is_separate and settings.update_snapshots:
         remedy = "update them without it, and commit them"
@@ -291,6 +294,9 @@ def _suite_comparison(settings: Settings, context: LaunchContext) -> SuiteCompar
 
     In a workflow that the commit itself defines there is no base to compare with, and nothing to protect.
     """
+    from skillgym_action.github.event import EVENTS_WITH_SECRETS
+    from skillgym_action.storage.changed_suites import SuiteComparison
+
     event = context.job.event if context.job else None
     untrusted = event is not None and event.untrusted
     without: Literal["changed", "warning", "nothing"] = "changed"
@@ -315,6 +321,8 @@ def _publish_options(settings: Settings, config: Config, context: LaunchContext)
 
 
 def _publisher_options(settings: Settings, config: Config) -> PublisherOptions:
+    from skillgym_action.github.publish_options import PublisherOptions
+
     section = config.file.report
     review = settings.review_comments if settings.review_comments is not None else section.review_comments
     return PublisherOptions(

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from skillgym_action.settings.declarations import Input, Option
 
@@ -27,6 +27,8 @@ def _since(value: str) -> str:
 
 class TrendSettings(BaseModel):
     """The part of ``Settings`` that only ``trend`` has."""
+
+    model_config = ConfigDict(defer_build=True)  # only `Settings`, which inherits it, validates
 
     since: Annotated[
         Annotated[str, AfterValidator(_since)] | None,

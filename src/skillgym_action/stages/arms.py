@@ -10,20 +10,18 @@ import posixpath
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.assertions.graders import ScoredAssertion
 from skillgym_action.formats import format_named
 from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm, arms_of_case
 from skillgym_action.model.errors import UsageError, did_you_mean
-from skillgym_action.repository.earlier_skills import SkillsAtBase
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
-from skillgym_action.workspaces.skill_installation import files_of_skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.suite import BenchmarkSuite, SkillUnderTest
+    from skillgym_action.repository.earlier_skills import SkillsAtBase
     from skillgym_action.services import Services
     from skillgym_action.settings.arm_options import ArmOptions
 
@@ -74,6 +72,8 @@ def _check_selected(suites: Iterable[BenchmarkSuite], options: ArmOptions) -> No
 
 def _with_indicators(suite: BenchmarkSuite) -> BenchmarkSuite:
     """The suite, in which indicators are advisory in cases of several arms, unless a case has no other assertion."""
+    from skillgym_action.assertions.graders import ScoredAssertion
+
     cases = []
     for case in suite.cases:
         shown = tuple(
@@ -172,6 +172,9 @@ def _has_changed(suite: BenchmarkSuite, base: SkillsAtBase) -> bool:
 
 
 def _base(services: Services, options: ArmOptions) -> SkillsAtBase:
+    from skillgym_action.repository.earlier_skills import SkillsAtBase
+    from skillgym_action.workspaces.skill_installation import files_of_skill
+
     return SkillsAtBase(
         services.repository,
         services.processes,

@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
 from skillgym_action.baselines import STORE_PAGE, StoreAccessError, StoreError
-from skillgym_action.baselines.attempt_samples import of_attempts_after
-from skillgym_action.baselines.execution_digests import ExecutionDigests
-from skillgym_action.baselines.permission import base_branch, base_revision, refusal, run_group
-from skillgym_action.baselines.pooling import Wanted, pooled, provisional, wanted_of
-from skillgym_action.baselines.reading import BaseHistory, BasePoint, read_history
-from skillgym_action.baselines.run_names import is_run_file
-from skillgym_action.baselines.stored_lines import EntryKey, ExecutionName, lines_of, major, parsed_line
-from skillgym_action.comparison.comparison import compare
-from skillgym_action.model.comparison import Comparison, Coverage
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.reporters.wording import counted
-from skillgym_action.repository.committed_tree import history
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -27,6 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.baselines import Store
+    from skillgym_action.baselines.pooling import Wanted
+    from skillgym_action.baselines.reading import BaseHistory
+    from skillgym_action.model.comparison import Comparison
     from skillgym_action.model.execution import Plan
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
@@ -104,6 +97,8 @@ class StoredBaseline:
 
     def of(self, wanted: list[Wanted], *, shard: bool = False) -> RunReport | None:
         """The baseline for executions; None if the store has none."""
+        from skillgym_action.baselines.pooling import pooled
+
         base = pooled(self.history, wanted, shard=shard) if self.history else None
         if base is None or not self.left_out:
             return base
@@ -111,6 +106,8 @@ class StoredBaseline:
 
     def of_plan(self, plan: Plan, digests: Mapping[int, Wanted]) -> RunReport | None:
         """The baseline before any session, for what needs one to plan; None if there is none."""
+        from skillgym_action.baselines.pooling import provisional
+
         wanted = [digests[execution.index] for execution in plan.executions if execution.decides]
         base = self.of(wanted, shard=True)
         return provisional(base, wanted) if base else None
@@ -139,6 +136,10 @@ def read_stored(services: Services, store: StoreOptions, unusable: str) -> Store
     """
     if services.store is None:
         return None
+    from skillgym_action.baselines.permission import base_branch, base_revision, refusal, run_group
+    from skillgym_action.baselines.reading import BasePoint, read_history
+    from skillgym_action.repository.committed_tree import history
+
     commit = services.repository.commit()
     writes = refusal(services.event, commit, asked=store.asked) is None and store.reports
     title, branch = services.store.title, base_branch(services.event)
@@ -208,6 +209,8 @@ def _refuse_committed(services: Services, store: StoreOptions) -> None:
 
 def _is_in_store(file: Path, store: Path, root: Path) -> bool:
     """Whether a file of the checkout would be read. In the root, where all files are, those with names of runs are."""
+    from skillgym_action.baselines.run_names import is_run_file
+
     return is_run_file(file.relative_to(root).as_posix()) if store == root else file.is_relative_to(store)
 
 
@@ -218,6 +221,10 @@ def wanted_of_plan(services: Services, plan: Plan, templates: Mapping[str, str |
     """
     if services.store is None:
         return {}
+    from skillgym_action.baselines.execution_digests import ExecutionDigests
+    from skillgym_action.baselines.pooling import Wanted
+    from skillgym_action.baselines.stored_lines import EntryKey, ExecutionName, major
+
     digests = ExecutionDigests(services.suites)
     found = {}
     for execution in plan.executions:
@@ -253,6 +260,9 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     """The report with the comparison; a store that cannot be used is an inconclusive one, an empty one a warning."""
     if stored.problem:
         return replace(report, comparison=_inconclusive(stored))
+    from skillgym_action.baselines.pooling import wanted_of
+    from skillgym_action.comparison.comparison import compare
+
     # Of merged parts it is not known which executions were left out.
     is_part = bool(report.selection and report.selection.left_out and not stored.left_out)
     base = stored.of(wanted_of(report), shard=report.shard is not None or is_part)
@@ -272,6 +282,8 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
 
 
 def _inconclusive(stored: StoredBaseline) -> Comparison:
+    from skillgym_action.model.comparison import Comparison, Coverage
+
     nothing = Coverage(judged=0, planned=0, compared=0, base_pairs=0)
     return Comparison(
         base_id=stored.title,
@@ -289,6 +301,8 @@ def add_new_to_store(
 
     What prevents it is a warning of the report.
     """
+    from skillgym_action.baselines.attempt_samples import of_attempts_after
+
     new = of_attempts_after(report, after)
     if not any(result.attempts for result in new.results) and any(result.attempts for result in report.results):
         return report, True
@@ -301,10 +315,14 @@ def add_to_store(services: Services, report: RunReport, store: StoreOptions | No
     """Add the results of a run to the store, if it may write; what prevents it is a warning of the report."""
     if services.store is None or store is None or not store.reports or report.cancelled:
         return report
+    from skillgym_action.baselines.permission import base_branch, refusal, run_group
+
     title = services.store.title
     if refused := refusal(services.event, report.commit, asked=store.asked):
         services.observer.detail(f"results are not added to {title}: {refused}")
         return report
+    from skillgym_action.baselines.stored_lines import lines_of
+
     id_ = f"{report.started_at}-{token_hex(6)}"
     lines = list(lines_of(report, id_=id_, group=run_group(services.event) or id_, branch=base_branch(services.event)))
     if not lines and any(result.carried for result in report.results):
@@ -320,6 +338,8 @@ def _added(
     services: Services, report: RunReport, store: StoreOptions, place: Store, id_: str, lines: list[bytes]
 ) -> RunReport:
     """The report after its lines were added to the store; what prevents it is a warning."""
+    from skillgym_action.baselines.stored_lines import parsed_line
+
     try:
         for line in lines:  # one that cannot be read would make every later comparison inconclusive
             parsed_line(line, "this run")

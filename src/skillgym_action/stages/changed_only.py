@@ -10,20 +10,11 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.baselines.carrying import UntouchedRule, carried_results
-from skillgym_action.filesystem.globs import matches, matches_path_or_folder
 from skillgym_action.formats import FORMATS, format_named
 from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.errors import UsageError
-from skillgym_action.model.selection import CaseSelection, SelectingFile
-from skillgym_action.reporters.selection_wording import left_out, selection_lines, selection_summary
 from skillgym_action.reporters.wording import counted
-from skillgym_action.repository.changed_files import changed_files, files_between
-from skillgym_action.repository.committed_tree import merge_base
-from skillgym_action.settings.changed_options import CONFIGURATION_NAMES
 from skillgym_action.text.escaping import terminal_line
-from skillgym_action.workspaces.case_paths import CasePaths, parents
-from skillgym_action.workspaces.command_files import files_of_agent, files_of_hooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +24,7 @@ if TYPE_CHECKING:
     from skillgym_action.baselines.reading import BaseHistory
     from skillgym_action.model.execution import Execution, Plan
     from skillgym_action.model.result import Result
-    from skillgym_action.model.selection import SelectedFor
+    from skillgym_action.model.selection import CaseSelection, SelectedFor
     from skillgym_action.services import Services
     from skillgym_action.settings.changed_options import ChangedOptions
     from skillgym_action.storage.journal import Journal
@@ -47,6 +38,8 @@ def select_changed(services: Services, plan: Plan, options: ChangedOptions | Non
     """The plan with its selection; without options as it is. Executions are left in it. Raises UsageError."""
     if options is None:
         return plan
+    from skillgym_action.reporters.selection_wording import selection_lines, selection_summary
+
     selection = _selection(services, plan, options)
     services.observer.progress(terminal_line(f"changed-only: {selection_summary(selection)}"))
     for line in selection_lines(selection):
@@ -73,6 +66,8 @@ def only_selected(plan: Plan, also: frozenset[int] = frozenset()) -> Plan:
     executions = tuple(execution for execution in plan.executions if execution.index in wanted)
     if executions or plan.unrunnable or not plan.executions:
         return replace(plan, executions=executions)
+    from skillgym_action.reporters.selection_wording import left_out
+
     since = f" since {selection.base[:COMMIT_CHARACTERS]}" if selection.base else ""
     return replace(plan, executions=(), unchanged=f"{UNTOUCHED}{since}: {left_out(selection)}")
 
@@ -93,6 +88,8 @@ def carry_untouched(
     selection, (history, journal) = plan.selection, known
     if selection is None or options is None:
         return plan, {}
+    from skillgym_action.baselines.carrying import UntouchedRule, carried_results
+
     begun = {index for index, sessions in journal.sessions.items() if sessions}
     rest = frozenset(one.index for one in plan.executions) - selection.selected
     rule = UntouchedRule(touched_since=_TouchedSince(services, plan, options, selection.base).of)
@@ -122,9 +119,12 @@ class _TouchedSince:
         return self._known[commit]
 
     def _found(self, commit: str) -> frozenset[int]:
+
         services, base = self._services, self._base
         if base is None:
             return self._every
+        from skillgym_action.repository.changed_files import files_between
+
         try:
             changed = files_between(services.repository.root, services.processes, commit, base)
         except InterruptedError:
@@ -151,10 +151,14 @@ def _with_whole_workspaces(plan: Plan, found: dict[int, Result]) -> dict[int, Re
 
 
 def _selection(services: Services, plan: Plan, options: ChangedOptions) -> CaseSelection:
+    from skillgym_action.model.selection import CaseSelection
+
     every = frozenset(execution.index for execution in plan.executions)
     base, note = _base(services, options)
     if base is None:
         return CaseSelection(selected=every, total=len(every), note=note)
+    from skillgym_action.repository.changed_files import changed_files
+
     try:
         changed = changed_files(services.repository.root, services.processes, base)
     except InterruptedError:
@@ -175,6 +179,8 @@ def _base(services: Services, options: ChangedOptions) -> tuple[str | None, str 
         return None, "there is no git checkout to compare with"
     if options.in_job and options.base is None:
         return None, f"the event {options.event} has no base branch"
+    from skillgym_action.repository.committed_tree import merge_base
+
     commit = merge_base(services.repository.root, services.processes, options.base)
     if commit is None and options.named:
         message = f"--base {options.named}: no such commit in the clone, or none before it in common with the checkout"
@@ -188,6 +194,8 @@ def _is_below(path: str, services: Services, places: Iterable[Path]) -> bool:
 
 
 def _fits(path: str, globs: Iterable[str]) -> bool:
+    from skillgym_action.filesystem.globs import matches_path_or_folder
+
     return any(matches_path_or_folder(path, glob) for glob in globs)
 
 
@@ -195,6 +203,8 @@ class _Selector:
     """Finds the executions that a changed file touches."""
 
     def __init__(self, services: Services, plan: Plan, options: ChangedOptions) -> None:
+        from skillgym_action.workspaces.case_paths import CasePaths
+
         self._services, self._plan, self._options = services, plan, options
         self._every = frozenset(execution.index for execution in plan.executions)
         self._cases = CasePaths(plan.suites, services.suites, services.repository.root)
@@ -205,6 +215,8 @@ class _Selector:
 
     def selection(self, base: str, changed: Iterable[str]) -> CaseSelection:
         """The selection for changed files."""
+        from skillgym_action.model.selection import CaseSelection, SelectingFile
+
         selected: frozenset[int] = frozenset()
         files = []
         for path in changed:
@@ -235,6 +247,8 @@ class _Selector:
         """Whether a pattern fits a suite of the plan; one that does not may mean a suite that is not in this run."""
         if not self._options.every_suite:
             return True
+        from skillgym_action.filesystem.globs import matches_path_or_folder
+
         return any(matches_path_or_folder(suite.path, glob) for suite in self._plan.suites)
 
     def _selects_all(self, path: str) -> SelectedFor | None:
@@ -246,6 +260,9 @@ class _Selector:
         return "not-mapped" if is_gone and any(format_named(name).named(path) for name in FORMATS) else None
 
     def _is_configuration(self, path: str) -> bool:
+        from skillgym_action.filesystem.globs import matches
+        from skillgym_action.settings.changed_options import CONFIGURATION_NAMES
+
         return any(matches(path, name) for name in CONFIGURATION_NAMES) or _is_below(
             path, self._services, self._options.configuration
         )
@@ -254,10 +271,14 @@ class _Selector:
         return frozenset(index for key in cases for index in self._by_case.get(key, ()))
 
     def _of_runners(self, path: str) -> frozenset[int]:
+        from skillgym_action.workspaces.case_paths import parents
+
         return frozenset(index for above in parents(path) for index in self._by_path.get(above, ()))
 
     def _of_agents(self, executions: Iterable[Execution]) -> dict[str, set[int]]:
         """Files that the command lines and hooks of runners name, and the executions on these runners."""
+        from skillgym_action.workspaces.command_files import files_of_agent, files_of_hooks
+
         root, source = self._services.repository.root, self._services.suite_source.root
         found: dict[str, set[int]] = {}
         of_runners: dict[int, list[str]] = {}

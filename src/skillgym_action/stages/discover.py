@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.globs import is_pattern, matches_path_or_folder
-from skillgym_action.formats import format_named, part_of
+from skillgym_action.formats import format_named, may_have_name, part_of
 from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
 from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
 from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
@@ -218,7 +218,8 @@ def _likely_formats(repository: Repository, path: str, file: Path, formats: Sequ
 def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
     """The paths that are suites, also unreadable ones that are named like a suite: `load` reports them."""
     for path in paths:
-        likely = _formats_of(PurePosixPath(path).suffix.lower(), search.options)
+        formats = _formats_of(PurePosixPath(path).suffix.lower(), search.options)
+        likely = [name for name in formats if may_have_name(name, path)]
         if not likely or is_in_companion(path):
             continue
         named = [name for name in likely if format_named(name).named(path)]

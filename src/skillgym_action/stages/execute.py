@@ -21,11 +21,9 @@ from skillgym_action.model.run_report import StoppedForFutility
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.sessions.assertion_context import SuiteClassifier
-from skillgym_action.sessions.attempt_shares import attempt_shares, in_attempt
 from skillgym_action.sessions.budget import Budget
 from skillgym_action.sessions.execution_progress import ExecutionProgress
 from skillgym_action.sessions.failure_limit import FailureLimit
-from skillgym_action.sessions.hidden_paths import hide_suites
 from skillgym_action.sessions.hooks import run_hooks_after_all, untrusted_skill
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT, trouble_judgement, with_suite_failure_class
 from skillgym_action.sessions.lanes import interleaved_lanes
@@ -37,7 +35,6 @@ from skillgym_action.sessions.repetitions import (
     with_trigger_runs,
 )
 from skillgym_action.sessions.run_session import execution_result, run_session
-from skillgym_action.sessions.snapshot_check import check_snapshot
 from skillgym_action.storage.journal import event_line, session_line
 
 if TYPE_CHECKING:
@@ -69,6 +66,8 @@ def execute(
     services: Services, plan: Plan, options: ExecuteOptions, journal: Journal, futility: FutilityRule | None = None
 ) -> Executed:
     """Run the plan. Sessions that ``journal`` has are not run again. ``futility``: when to stop; None: never."""
+    from skillgym_action.sessions.hidden_paths import hide_suites
+
     services.observer.planned(len(plan.executions) + len(plan.unrunnable))
     results = {
         entry.index: _reported(services, _redacted(services, _invalid_result(entry))) for entry in plan.unrunnable
@@ -186,6 +185,8 @@ class _Executor:
 
     def attempts(self) -> tuple[AttemptShare, ...]:
         """What each attempt of the job contributed; () if that is not known of all sessions."""
+        from skillgym_action.sessions.attempt_shares import attempt_shares
+
         return attempt_shares(self._journal, (each for sessions in self._sessions.values() for each in sessions))
 
     def with_sessions(self) -> frozenset[int]:
@@ -201,6 +202,8 @@ class _Executor:
                 self.services.directory.record(attempt.directory, target)
         if not sessions:
             return result
+        from skillgym_action.sessions.snapshot_check import check_snapshot
+
         return check_snapshot(self.services, execution, result, self.options.snapshots) if execution.decides else result
 
     def run_lanes(self, lanes: deque[tuple[Execution, ...]]) -> list[Result]:
@@ -336,6 +339,8 @@ class _Executor:
 
     def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult:
         """Run a session, write it to the journal, and add its cost to the budgets."""
+        from skillgym_action.sessions.attempt_shares import in_attempt
+
         write_line, digest = self.services.directory.write_journal_line, self._journal.digests[execution.index]
         before_judging = partial(write_line, event_line("judging", digest, position))
         write_line(event_line("started", digest, position))

@@ -10,7 +10,6 @@ from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.result import of_kind
 from skillgym_action.model.run_report import Decision
 from skillgym_action.model.verdicts import UNKNOWN_COST, Status
-from skillgym_action.reporters.uplift_wording import incomplete, points, uplift_title
 from skillgym_action.reporters.wording import FINDINGS, changed_suites, counted
 
 if TYPE_CHECKING:
@@ -106,8 +105,11 @@ def _low_pass_rate(totals: Totals, options: GateOptions) -> Iterator[str]:
 
 
 def _low_uplift(report: RunReport, options: GateOptions) -> Iterator[str]:
+
     if options.min_uplift is None:
         return
+    from skillgym_action.reporters.uplift_wording import points, uplift_title
+
     for found in _counting_uplifts(report):
         if found.is_complete and found.points is not None and found.points < options.min_uplift - _ROUNDING:
             limit = f"{options.min_uplift:+g} points"
@@ -115,8 +117,11 @@ def _low_uplift(report: RunReport, options: GateOptions) -> Iterator[str]:
 
 
 def _unknown_uplift(report: RunReport, options: GateOptions) -> Iterator[str]:
+
     if options.min_uplift is None:
         return
+    from skillgym_action.reporters.uplift_wording import incomplete, uplift_title
+
     counting = _counting_uplifts(report)
     if not counting:
         yield "no arms were compared, so the uplift is unknown"

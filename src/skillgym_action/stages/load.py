@@ -8,8 +8,6 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from skillgym_action.assertions.files import FileAbsent, vacuous_problem
-from skillgym_action.documents.skill_files import SkillFiles
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, decoded, kind_of, read_bytes, resolved
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from skillgym_action.documents.skill_files import SkillFiles
     from skillgym_action.documents.user_files import Opener
     from skillgym_action.model.arm import OverlayFile
     from skillgym_action.model.execution import Runner
@@ -71,6 +70,8 @@ class SuiteFileAccess:
     @cached_property
     def skills(self) -> SkillFiles:
         """Where the skills are looked for that the suite is about: in the checkout, whose skills are tested."""
+        from skillgym_action.documents.skill_files import SkillFiles
+
         head = self.head or HeadCheckout(checkout=self.checkout)
         file, checkout = head.path_of(self.file), head.checkout
         if checkout is None or not checkout.contains(file):
@@ -196,6 +197,8 @@ def vacuous_warnings(suites: Iterable[BenchmarkSuite], checkout: Checkout) -> It
 
     Only where that can be known without making the workspace. ``checkout``: the folder that agents work on.
     """
+    from skillgym_action.assertions.files import FileAbsent, vacuous_problem
+
     for suite in suites:
         for case in suite.cases:
             spec = case.workspace or suite.workspace

@@ -9,13 +9,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.publish_log import PublishLog
-from skillgym_action.github.step_files import append_outputs, append_summary
 from skillgym_action.model.errors import ConfigError, OutputError, Problem, PublishError
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters import FOLDER_REPORTS, reporter_named
-from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
-from skillgym_action.storage.report_folders import write_skill_creator
 from skillgym_action.storage.run_directory import REPORTS
 from skillgym_action.text.escaping import printed_json, printed_text, terminal_line
 
@@ -23,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from skillgym_action.github.publish_log import PublishLog
     from skillgym_action.github.publisher import Publisher
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.services import Observer
@@ -50,6 +47,10 @@ def publish(
     another report, reports and summary are written again. Returns the last report. Raises PublishError at the end, when
     everything that can be written has been written.
     """
+    from skillgym_action.github.publish_log import PublishLog
+    from skillgym_action.github.step_files import append_outputs
+    from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
+
     problems: list[Problem] = []
     options = replace(options, excerpts=SessionExcerpts(options.artifacts))
     notes = _write_files(directory, report, options, problems, of_artifacts=False)
@@ -82,6 +83,8 @@ def _publish_notes(
     log: PublishLog, directory: RunDirectory, options: PublishOptions, observer: Observer, problems: list[Problem]
 ) -> None:
     """Show what was not published as it is: on the terminal, as annotations, and in the job summary."""
+    from skillgym_action.github.step_files import append_summary
+
     levels = [("warning", "warning", problem) for problem in log.warnings]
     for word, level, note in [*levels, *(("note", "notice", problem) for problem in log.notes)]:
         observer.progress(f"{word}: {terminal_line(str(note))}")
@@ -100,6 +103,8 @@ def _write_files(
 
     Returns what is wrong with the user's report templates: packaged ones are used instead.
     """
+    from skillgym_action.storage.report_folders import write_skill_creator
+
     notes: list[Problem] = []
     own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
     for kind, path in (found for found in (*own, *options.reports) if (found[0] in OF_ARTIFACTS) == of_artifacts):
@@ -180,6 +185,8 @@ def _append_summary(
     """Append ``summary.md`` to the job summary; rendered again if the file could not be written."""
     if not options.step_summary:
         return
+    from skillgym_action.github.step_files import append_summary
+
     with _collecting(problems, options.step_summary):
         try:
             pieces = [(directory.path / "summary.md").read_text(encoding="utf-8")]

@@ -12,20 +12,17 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.baselines.carrying import UnchangedRule, carried_results
-from skillgym_action.baselines.permission import refusal
-from skillgym_action.baselines.whole_digests import WholeDigests, WholeInputs, command_digest, environment, file_digest
 from skillgym_action.model.errors import Problem
 from skillgym_action.reporters.wording import age, counted
-from skillgym_action.sessions.hooks import workspace_spec
-from skillgym_action.sessions.repetitions import MIN_TRIGGER_RUNS, planned_repetitions
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from skillgym_action.baselines.carrying import UnchangedRule
     from skillgym_action.baselines.pooling import Wanted
     from skillgym_action.baselines.reading import BaseHistory
+    from skillgym_action.baselines.whole_digests import WholeDigests
     from skillgym_action.model.execution import Execution, Plan
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
@@ -58,6 +55,8 @@ def carry(
     rule: UnchangedRule | None = None,
 ) -> Carrying:
     """The plan without the executions for which the store has a result that may be carried; see ``carried_results``."""
+    from skillgym_action.baselines.carrying import carried_results
+
     found = carried_results(plan.executions, wanted, history, indexes, rule)
     left = tuple(execution for execution in plan.executions if execution.index not in found)
     return Carrying(plan=replace(plan, executions=left), results=tuple(found[index] for index in sorted(found)))
@@ -86,6 +85,8 @@ def carry_unchanged(
         why = options.reuse.why_not or "the store cannot be used"
         problem = Problem(message=f"nothing is reused, all sessions run: {why}")
         return Carrying(plan=plan, results=before, warnings=(problem,))
+    from skillgym_action.baselines.carrying import UnchangedRule
+
     repetitions = {execution.index: _samples_wanted(execution, options) for execution in plan.executions}
     rule = UnchangedRule(max_age=options.reuse.max_age, repetitions=repetitions)
     begun = {index for index, sessions in journal.sessions.items() if sessions}
@@ -98,6 +99,8 @@ def carry_unchanged(
 
 def _samples_wanted(execution: Execution, options: Options) -> int:
     """How many samples a result of the execution has to have. A trigger query ends once its runs decide."""
+    from skillgym_action.sessions.repetitions import MIN_TRIGGER_RUNS, planned_repetitions
+
     planned = planned_repetitions(execution, options.execute)
     if execution.case.trigger:
         return min(MIN_TRIGGER_RUNS, planned)
@@ -145,9 +148,15 @@ def with_whole_digests(
     """
     if not wanted or options.store is None or options.plan.only is not None:
         return wanted
+    from skillgym_action.baselines.permission import refusal
+
     refused = refusal(services.event, services.repository.commit(), asked=options.store.asked)
     if refused and options.reuse is None:
         return wanted
+    from skillgym_action.baselines.whole_digests import WholeDigests, WholeInputs
+    from skillgym_action.sessions.hooks import workspace_spec
+    from skillgym_action.sessions.repetitions import planned_repetitions
+
     digests = WholeDigests(
         checkout=services.repository,
         source=services.suites,
@@ -170,6 +179,8 @@ def with_whole_digests(
 
 def _settings(services: Services, options: Options) -> tuple[object, ...]:
     """What all sessions of the run depend on."""
+    from skillgym_action.baselines.whole_digests import environment, file_digest
+
     execute, judge = options.execute, options.judge
     asked = replace(judge, env={}, prices={}) if judge else None
     snapshots = execute.snapshots
@@ -199,9 +210,12 @@ class _Programs:
         return found
 
     def _found(self, agent: AgentConfig) -> str | None:
+
         services, listing = self._services, AGENTS[agent.type]
         if agent.type == "replay":
             return self._digests.of_path(services.cwd / agent.sessions) if agent.sessions else None
+        from skillgym_action.baselines.whole_digests import command_digest
+
         if not listing.executable:
             first = "sh" if agent.shell else next(iter(agent.command), "")
             folders = (services.cwd, services.repository.root, services.suites.root)

@@ -15,17 +15,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from skillgym_action.filesystem.file_contents import copy_file
 from skillgym_action.filesystem.folder import Folder
-from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.filesystem.unpacking import copy_into
 from skillgym_action.limits import MAX_SESSION_REPORT_BYTES
 from skillgym_action.model.errors import OutputError, UsageError
 from skillgym_action.repository.checkout import folder_to_write_in
 from skillgym_action.repository.repository import IGNORE_ALL
 from skillgym_action.repository.walk import FOLDER
 from skillgym_action.storage.journal_file import JOURNAL, JournalFile
-from skillgym_action.storage.redacted_files import RedactedFiles, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -51,6 +47,8 @@ class RunDirectory:
 
         ``by_descriptor``: sessions may have rights to the folder above it, hence to put something else at ``path``.
         """
+        from skillgym_action.storage.redacted_files import RedactedFiles
+
         self.path = path
         self._by_descriptor = by_descriptor
         self.open_path = path
@@ -64,6 +62,8 @@ class RunDirectory:
         """The folder of ``add_to_store``; None as long as this run has added nothing."""
 
     def __enter__(self) -> Self:
+        from skillgym_action.storage.redacted_files import replace
+
         with self._writing(self.path), ExitStack() as stack:
             self._folder = stack.enter_context(folder_to_write_in(self.path / JOURNAL, self._checkout))
             if self._by_descriptor and os.path.isdir(opened := f"/proc/self/fd/{self._folder}"):
@@ -143,6 +143,8 @@ class RunDirectory:
         """Remove what an earlier run left at ``folder``, or a link. May raise UsageError."""
         if self._is_new:
             return
+        from skillgym_action.filesystem.removal import remove_path
+
         path = self.open_path
         with self._writing(self.path / folder):
             for part in folder.split("/"):
@@ -252,6 +254,8 @@ class RunDirectory:
 
         No link is followed: both may be in a committed folder.
         """
+        from skillgym_action.filesystem.unpacking import copy_into
+
         with self._writing(target), ExitStack() as stack:
             source = self._session(f"{session}/{CHANGES}", stack)
             above = stack.enter_context(folder_to_write_in(target, self._checkout))
@@ -280,6 +284,8 @@ class RunDirectory:
 
     def write_whole(self, path: Path, pieces: Iterable[str]) -> None:
         """Write a report completely or not at all; to a device or a FIFO, such as ``/dev/stdout``, piece by piece."""
+        from skillgym_action.storage.redacted_files import replace
+
         clean = map(self.redactor.text, pieces)
         with self._writing(path):
             if not (self._checkout and self._checkout.contains(path) and path.is_symlink()) and _is_device(path):
@@ -305,6 +311,8 @@ class RunDirectory:
 
 def _fill(above: int, name: str, files: Mapping[str, bytes], source: Folder) -> None:
     """Put files into a new folder, and a copy of the changes in ``source``. Raises OSError."""
+    from skillgym_action.filesystem.unpacking import copy_into
+
     with ExitStack() as stack:
         folder = os.open(name, os.O_RDONLY | FOLDER, dir_fd=above)
         stack.callback(os.close, folder)
@@ -354,5 +362,7 @@ def _no_link(path: str, flags: int) -> int:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a file completely or not at all, replacing the present one."""
+    from skillgym_action.filesystem.file_contents import copy_file
+
     target.unlink(missing_ok=True)
     copy_file(os.fspath(source), os.fspath(target))

@@ -21,17 +21,17 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.errors import ConfigError, Location, OutputError, Problem, SuiteError
 from skillgym_action.model.json_codec import to_json
-from skillgym_action.model.result import FollowUp, FunctionReply, Outcome
 from skillgym_action.model.verdicts import FailureClass
-from skillgym_action.suite_hosts.host_process import HostLostError, HostProcess
 from skillgym_action.suite_hosts.node import ERASER, NODE_HOST, Node
 from skillgym_action.text.escaping import path_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from skillgym_action.model.result import FollowUp, FunctionReply, Outcome
     from skillgym_action.model.session_report import SessionReport
     from skillgym_action.processes.launcher import ProcessLauncher
+    from skillgym_action.suite_hosts.host_process import HostProcess
 
 # The folder with this package comes first on the path until the host has imported what it needs; then the suite's.
 PYTHON_HOST = (
@@ -90,6 +90,8 @@ class SuiteHosts:
 
     def load(self, file: Path) -> dict[str, object]:
         """The host's reply to ``load`` (see suite_programs/python_host.py). Raises SuiteError."""
+        from skillgym_action.suite_hosts.host_process import HostLostError
+
         try:
             host, reply = self._start_and_load(file)
         except HostLostError as lost:
@@ -101,6 +103,8 @@ class SuiteHosts:
 
     def configuration(self, file: Path) -> object:
         """The configuration that a configuration file in JavaScript or TypeScript exports. Raises ConfigError."""
+        from skillgym_action.suite_hosts.host_process import HostLostError
+
         try:
             host, reply = self._start_and_load(file, "config")
         except HostLostError as lost:
@@ -119,6 +123,9 @@ class SuiteHosts:
 
     def score(self, file: Path, number: int, answer: Mapping[str, object]) -> FunctionReply:
         """What a function of such a suite says about an answer."""
+        from skillgym_action.model.result import FunctionReply
+        from skillgym_action.suite_hosts.host_process import HostLostError
+
         try:
             reply = self._ask(file, {"call": "score", "function": number, "answer": dict(answer)})
             if isinstance(problem := reply.get("problem"), str):
@@ -136,6 +143,8 @@ class SuiteHosts:
 
     def judge(self, file: Path, case_id: str, report: SessionReport) -> tuple[Outcome, ...]:
         """Run the case's check on a session: one passed outcome, or one per failure."""
+        from skillgym_action.suite_hosts.host_process import HostLostError
+
         try:
             reply = self._ask(file, {"call": "judge", "case": case_id, "report": to_json(report)})
             return tuple(map(_outcome_of, reply["failures"])) or (PASSED,)
@@ -151,6 +160,8 @@ class SuiteHosts:
 
         The class is ``CLASSIFY_CRASH`` if the classifier crashes or hangs; the reason is in the host's log.
         """
+        from skillgym_action.suite_hosts.host_process import HostLostError
+
         try:
             reply = self._ask(file, {"call": "classify", "case": case_id, "result": dict(result)})
             return _failure_class(reply["failureClass"])
@@ -198,6 +209,8 @@ class SuiteHosts:
 
         A process of its own erases types: Node's eraser takes memory that a host would never give back.
         """
+        from skillgym_action.suite_hosts.host_process import HostLostError
+
         if file not in self._erased and file.suffix.lower() in TYPESCRIPT:
             name = f"{path_key(file.stem)}-types-{next(self._erasers)}"
             eraser = self._start(file, self._node_argv(file, ERASER), name)
@@ -211,6 +224,8 @@ class SuiteHosts:
         return self._erased.get(file, {})
 
     def _start(self, file: Path, argv: tuple[str, ...], name: str) -> HostProcess:
+        from skillgym_action.suite_hosts.host_process import HostProcess
+
         log = self._logs / f"{name}.log"
         try:
             self._logs.mkdir(parents=True, exist_ok=True)
@@ -321,6 +336,8 @@ class SuiteHosts:
 
 
 def _outcome(*, passed: bool | None, explanation: str, **fields: Any) -> Outcome:
+    from skillgym_action.model.result import Outcome
+
     return Outcome(assertion="check", type="check", passed=passed, explanation=explanation, **fields)
 
 
@@ -333,6 +350,8 @@ def _undecided(explanation: str, evidence: str | None = None) -> Outcome:
 
 
 def _trouble(reason: str, evidence: str | None) -> FunctionReply:
+    from skillgym_action.model.result import FunctionReply
+
     return FunctionReply(trouble=reason, evidence=evidence or None)
 
 
@@ -352,6 +371,8 @@ def _outcome_of(failure: dict[str, Any]) -> Outcome:
 
 
 def _follow_up(question: dict[str, Any]) -> FollowUp:
+    from skillgym_action.model.result import FollowUp
+
     return FollowUp(question=str(question["question"]), source=_location(question.get("location")))
 
 

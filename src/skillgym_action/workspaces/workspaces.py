@@ -14,24 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS, with_path
-from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.limits import MAX_RETIRED_WORKSPACES
 from skillgym_action.model.errors import OutputError
-from skillgym_action.processes.disk_usage import DiskReserve
 from skillgym_action.repository.walk import PathRefusedError
-from skillgym_action.workspaces.fetched_repositories import FetchedRepositories
-from skillgym_action.workspaces.input_digests import InputDigests
-from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE, SessionFolder
-from skillgym_action.workspaces.skill_installation import (
-    NOTHING_INSTALLED,
-    InstalledSkills,
-    copy_inputs,
-    install_skills,
-    packaged_for,
-    paths_of_skills,
-)
-from skillgym_action.workspaces.template import Template
-from skillgym_action.workspaces.workspace import SessionWorkspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,6 +25,11 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import WorkspaceSpec
     from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.repository.repository import Repository
+    from skillgym_action.workspaces.input_digests import InputDigests
+    from skillgym_action.workspaces.session_folder import SessionFolder
+    from skillgym_action.workspaces.skill_installation import InstalledSkills
+    from skillgym_action.workspaces.template import Template
+    from skillgym_action.workspaces.workspace import SessionWorkspace
 
 ROOTS_FOLDER = "/var/lib"
 
@@ -52,6 +42,9 @@ class Workspaces:
 
         Raises OutputError.
         """
+        from skillgym_action.processes.disk_usage import DiskReserve
+        from skillgym_action.workspaces.fetched_repositories import FetchedRepositories
+
         self.repository, self._processes, self._user = repository, processes, processes.user
         self.cancelled = processes.cancelled
         self._hidden: list[str] = []
@@ -89,6 +82,8 @@ class Workspaces:
 
     def input_digests(self) -> InputDigests:
         """Digests of what sessions start from, without what is hidden so far."""
+        from skillgym_action.workspaces.input_digests import InputDigests
+
         return InputDigests(self.repository, self._hidden)
 
     def create(
@@ -99,11 +94,16 @@ class Workspaces:
         ``skills_folders``: where the session's agent looks for skills; those of ``spec`` are installed there.
         ``plugins``: whether it loads plugins; else it gets the skills in them.
         """
+        from skillgym_action.workspaces.skill_installation import packaged_for
+
         spec = replace(spec, skills=packaged_for(spec.skills, plugins=plugins))
         if spec.skills and spec.mode != "isolated":
             raise OSError("skills can only be installed into a workspace that is made for one session")
         if spec.mode == "none":
             return self._in_directory(spec.cwd or self.repository.root, self._user.in_place if self._user else None)
+        from skillgym_action.workspaces.session_folder import WORKSPACE
+        from skillgym_action.workspaces.workspace import SessionWorkspace
+
         template, installed = self._template_of(spec, skills_folders if spec.skills else ())
         folder = self._folder()
         try:
@@ -122,6 +122,9 @@ class Workspaces:
 
         In the checkout, no component of ``path`` may be a link: links were resolved when suites were loaded.
         """
+        from skillgym_action.workspaces.session_folder import WORKSPACE
+        from skillgym_action.workspaces.workspace import SessionWorkspace
+
         folder = self._folder(identity) if identity else self._folder()
         try:
             folder.adopt(WORKSPACE, self._open(path), path, own=own)
@@ -186,6 +189,8 @@ class Workspaces:
         If the session has a user of its own, that user removes its files. The user id is used again only with an
         untouched home, and if the user has left nothing elsewhere.
         """
+        from skillgym_action.workspaces.session_folder import HOME, SCRATCH, WORKSPACE
+
         folder = workspace.folder
         if not workspace.is_own:
             folder.release(WORKSPACE)
@@ -202,6 +207,8 @@ class Workspaces:
 
     def _keep_until_end(self, folder: SessionFolder) -> None:
         """Move a session's workspace to where no session is, if there are not too many yet."""
+        from skillgym_action.workspaces.session_folder import WORKSPACE
+
         number = next(self._numbers)
         if number <= MAX_RETIRED_WORKSPACES:
             with suppress(OSError):
@@ -226,9 +233,12 @@ class Workspaces:
         return folder
 
     def _unused_or_new(self, identity: Identity | None) -> SessionFolder:
+
         if identity is None:
             with suppress(IndexError):
                 return self._unused.pop()
+        from skillgym_action.workspaces.session_folder import HOME, SCRATCH, SessionFolder
+
         own = identity or (self._user.session_identity() if self._user else None)
         folder = SessionFolder(self.root / os.urandom(8).hex(), self._processes.supervisor, self._user, own)
         folder.shares_user = identity is not None
@@ -238,6 +248,8 @@ class Workspaces:
 
     def _template_of(self, spec: WorkspaceSpec, skills_folders: tuple[str, ...]) -> tuple[Template, InstalledSkills]:
         """The template of a workspace, and the skills in it, made if need be."""
+        from skillgym_action.workspaces.skill_installation import NOTHING_INSTALLED
+
         is_made = bool(skills_folders or spec.files or spec.committed or spec.removed_skills)
         base = spec.template or (spec.source, spec.cwd)
         skills = spec.skills if skills_folders else ()
@@ -253,6 +265,14 @@ class Workspaces:
 
     def _completed(self, spec: WorkspaceSpec, skills_folders: tuple[str, ...]) -> tuple[Path, InstalledSkills]:
         """A folder that workspaces with input files, skills or a commit are copies of. Raises OSError."""
+        from skillgym_action.filesystem.removal import remove_path
+        from skillgym_action.workspaces.skill_installation import (
+            NOTHING_INSTALLED,
+            copy_inputs,
+            install_skills,
+            paths_of_skills,
+        )
+
         root = self._new_template()
         try:
             if spec.source == "repository":
@@ -305,6 +325,8 @@ class Workspaces:
 
     def _template(self, root: Path | None) -> Template:
         """Open the template. In the checkout it is walked to again: sessions may change folders. Raises OSError."""
+        from skillgym_action.workspaces.template import Template
+
         checkout = self.repository.checkout
         if root is None or not checkout.contains(root):
             return Template(root)
