@@ -39,6 +39,18 @@ def main() -> None:
     for source in library.rglob("*.py"):
         if source.with_suffix(".pyc").exists():
             source.unlink()
+    compile_templates()
+
+
+def compile_templates() -> None:
+    """Compile the report templates that every run renders; the folder is one of those that are kept."""
+    sys.dont_write_bytecode = False
+    from skillgym_action.reporters.markdown import COMPILED, environment
+
+    for name in ("summary.md.j2", "comment.md.j2", "report.html.j2"):
+        environment().get_template(name)
+    for file in COMPILED.iterdir():  # readable for each user that the container may be started as
+        file.chmod(0o644)
 
 
 if __name__ == "__main__":

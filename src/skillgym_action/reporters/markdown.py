@@ -6,13 +6,16 @@ A report that is larger than GitHub accepts is rendered again with fewer rows; t
 from __future__ import annotations
 
 import re
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, FileSystemLoader, PrefixLoader, StrictUndefined
 
+from skillgym_action import __version__
 from skillgym_action.limits import COMMENT_CHARACTERS, MAX_SUMMARY_BYTES
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters.markdown_budget import COMMENT, SUMMARY, RowBudget
@@ -25,6 +28,7 @@ from skillgym_action.reporters.template_values import NOTHING, markup
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from jinja2.bccache import Bucket
     from markupsafe import Markup
 
     from skillgym_action.model.run_report import RunReport
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from skillgym_action.reporters.markdown_view import View
 
 PACKAGED = Path(__file__).parent.parent / "templates"
+COMPILED = PACKAGED / "__pycache__"
 _TRIES = 5
 _MARGIN = 0.98  # of the estimated budget, so that the next try nearly always fits
 _HIDDEN_LINE = re.compile(r"<!--\s*(?:skillgym-action|run)\b")
@@ -151,6 +156,29 @@ def first_lines(*, comment_id: str = "default", run_key: str | None = None, comm
     return f"{marker(comment_id)}\n<!-- run: {run_key} -->\n"
 
 
+class CompiledTemplates(FileSystemBytecodeCache):
+    """The packaged templates as Python's code, in a folder beside them, as Python keeps its modules.
+
+    They are compiled where it has none of the same content and version. Nothing is written where Python writes nothing.
+    """
+
+    def __init__(self, folder: Path = COMPILED, *, writes: bool = not sys.dont_write_bytecode) -> None:
+        super().__init__(str(folder), f"%s.{sys.implementation.cache_tag}-{__version__}")
+        self._folder, self._writes = folder, writes
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        try:
+            super().load_bytecode(bucket)
+        except Exception:  # noqa: BLE001 -- whatever is wrong with the file, the template is compiled again
+            bucket.reset()
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if self._writes:
+            with suppress(OSError):  # a folder that belongs to somebody else, or a full disk
+                self._folder.mkdir(exist_ok=True)
+                super().dump_bytecode(bucket)
+
+
 @cache  # summary and comment use the same templates, which are compiled once
 def environment() -> Environment:
     """Return the environment of the packaged report templates, which can also be named with ``packaged/``.
@@ -165,6 +193,7 @@ def environment() -> Environment:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=CompiledTemplates(),
     )
 
 

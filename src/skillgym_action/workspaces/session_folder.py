@@ -39,6 +39,7 @@ class SessionFolder:
         self.shares_user = False  # whether sessions in other folders run as the same user
         self._supervisor, self._user = supervisor, user
         os.mkdir(path, PRIVATE)
+        self._real = os.path.realpath(path)
         self._fd = os.open(path, FOLDER_FLAGS)
         if identity:
             os.chmod(self._fd, PASSABLE)
@@ -88,10 +89,10 @@ class SessionFolder:
 
     def files(self, name: str) -> SessionFiles:
         """Access to the files in one of its folders, with the rights of the session."""
-        path, own = self._adopted.get(name, (self.path / name, True))
+        path, own = self._adopted.get(name, (None, True))
         if self.identity:
             return RemoteFolder(self._supervisor, self.identity, name, own=own)
-        return LocalFolder(self._folders[name], os.path.realpath(path), own=own)
+        return LocalFolder(self._folders[name], os.path.realpath(path) if path else f"{self._real}/{name}", own=own)
 
     def restore(self, *names: str) -> None:
         """Make folders again that the session removed, and give their owner access to all. Raises OSError.

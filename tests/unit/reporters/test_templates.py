@@ -4,12 +4,12 @@ import dataclasses
 import re
 
 import pytest
-from jinja2 import nodes
+from jinja2 import DictLoader, Environment, nodes
 from markupsafe import Markup
 
 from paths import REPOSITORY
 from showcase import showcase
-from skillgym_action.reporters.markdown import RunningView, environment, summary
+from skillgym_action.reporters.markdown import CompiledTemplates, RunningView, environment, summary
 from skillgym_action.reporters.markdown_budget import COMMENT, SUMMARY, RowBudget
 from skillgym_action.reporters.markdown_comparison import BaselineChanges, ChangeKind
 from skillgym_action.reporters.markdown_failures import FailureGroup
@@ -109,3 +109,44 @@ def test_every_string_of_the_view_is_escaped_already():
     figures = ReportTotals.of(showcase())
     views = [view_of(figures, RowBudget(65_000), extent) for extent in (SUMMARY, COMMENT)]
     assert {type(text) for view in (*views, verdict_of(figures)) for text in strings(view)} == {Markup}
+
+
+def compiled_in(folder, source="{{ 1 }} of {{ 2 }}", *, writes=True):
+    """What a template renders whose compiled form is kept in a folder, and the names of the files there."""
+    env = Environment(loader=DictLoader({"a": source}), bytecode_cache=CompiledTemplates(folder, writes=writes))
+    return env.get_template("a").render(), [path.name for path in folder.iterdir()] if folder.exists() else []
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    return tmp_path / "compiled"
+
+
+def test_a_compiled_template_is_kept_and_used(compiled):
+    text, (kept,) = compiled_in(compiled)
+    before = (compiled / kept).stat().st_ino
+    assert (text, *compiled_in(compiled)) == ("1 of 2", "1 of 2", [kept])
+    assert (compiled / kept).stat().st_ino == before  # a template that is compiled again replaces the file
+
+
+def test_a_compiled_template_of_another_content_is_not_used(compiled):
+    compiled_in(compiled)
+    assert compiled_in(compiled, "{{ 3 }}")[0] == "3"
+
+
+@pytest.mark.parametrize("cut", [0, 10, 25, 60, -1])
+def test_a_compiled_template_that_cannot_be_read_is_made_again(compiled, cut):
+    _, (kept,) = compiled_in(compiled)
+    whole = (compiled / kept).read_bytes()
+    (compiled / kept).write_bytes(whole[:cut])
+    assert compiled_in(compiled) == ("1 of 2", [kept])
+    assert (compiled / kept).read_bytes() == whole
+
+
+def test_no_compiled_template_is_written_where_python_writes_no_modules(compiled):
+    assert compiled_in(compiled, writes=False) == ("1 of 2", [])
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(compiled):
+    compiled.parent.joinpath("file").write_text("")
+    assert compiled_in(compiled.parent / "file" / "compiled") == ("1 of 2", [])
