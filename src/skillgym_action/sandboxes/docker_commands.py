@@ -17,7 +17,6 @@ from skillgym_action.limits import (
     CONTAINER_CHECK_SECONDS,
     CONTAINER_DRAIN_SECONDS,
     MAX_OUTPUT_BYTES,
-    RESULT_LINGER_SECONDS,
     TERMINATION_GRACE_SECONDS,
 )
 from skillgym_action.model.resource_limits import format_size
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 OUT_OF_MEMORY_CODES = frozenset({137, -signal.SIGKILL})
 NOT_STARTED_CODES = frozenset({126, 127})
-RUNTIME_ERROR = b"OCI runtime exec failed: "
+MAX_REASON_BYTES = 4096  # of what the engine prints in place of a program that did not start
 SIGNALS_AFTER = 128  # shells and engines report a signal as this and its number
 
 
@@ -48,7 +47,6 @@ class DockerCommand:
         """The processes of the container are ended with the program unless the command keeps them."""
         self.container, self.command = container, command
         self.engine, self.processes, self.cancelled = container.engine, container.processes, container.cancelled
-        self.result_linger = RESULT_LINGER_SECONDS
         self._head = bytearray()  # of standard output, where the engine writes why a program did not start
         self._sizes = [0, 0]
         self._program = ""
@@ -120,7 +118,7 @@ class DockerCommand:
             if done or self.cancelled:
                 return (Ending.EXITED if done else Ending.CANCELLED), None
             if tail and tail.watch.finished and not lingers:
-                lingers, deadline = True, min(deadline, time.monotonic() + self.result_linger)
+                lingers, deadline = True, min(deadline, time.monotonic() + self.container.result_linger)
             if time.monotonic() >= deadline:
                 return (Ending.LINGERED if lingers else Ending.TIMED_OUT), None
             if time.monotonic() >= next_check:
@@ -139,8 +137,8 @@ class DockerCommand:
     def _copy(self, stream: Stream, files: tuple[IO[bytes], ...]) -> None:
         for channel, piece in stream.frames():
             index = 1 if channel == 2 else 0  # noqa: PLR2004 -- the number of standard error
-            if index == 0 and len(self._head) < len(RUNTIME_ERROR):
-                self._head += piece[:4096]
+            if index == 0 and len(self._head) < MAX_REASON_BYTES:
+                self._head += piece[:MAX_REASON_BYTES]
             room = MAX_OUTPUT_BYTES + 1 - self._sizes[index]
             if room > 0:
                 files[index].write(piece[:room])
@@ -170,7 +168,7 @@ class DockerCommand:
         code: int | None = found.get("ExitCode") if found and not found["Running"] else None
         if ending is not Ending.EXITED:
             return ending, code, None, trouble
-        if code in NOT_STARTED_CODES and not found.get("Pid") and self._head.startswith(RUNTIME_ERROR):
+        if code in NOT_STARTED_CODES and not found.get("Pid"):
             reason = self.engine.shown(self._head.decode("utf-8", "replace"))
             return _not_started(reason), None, f"cannot start {self.command.argv[0]!r}: {reason}", None
         if code in OUT_OF_MEMORY_CODES and self.processes.ran_out_of_memory():

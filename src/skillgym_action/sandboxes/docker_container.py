@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from skillgym_action.filesystem.bundle import BundleEntry, BundleError, BundleLimits, checked_entries
-from skillgym_action.limits import MAX_CONTAINER_CHANGES
+from skillgym_action.limits import MAX_CONTAINER_CHANGES, RESULT_LINGER_SECONDS
 from skillgym_action.model.containers import ContainerChange, Owner
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.sandboxes.docker_commands import DiskWatch, DockerCommand
@@ -41,11 +41,12 @@ class DockerContainer:
     def __init__(
         self, engine: Engine, container: str, spec: ContainerSpec, processes: Processes, cancelled: Cancellation
     ) -> None:
-        """``processes``: its keeper runs. ``network`` and ``disk`` are set by the sandbox."""
+        """``processes``: its keeper runs. ``environment`` and what follows is set by the sandbox."""
         self.engine, self.id, self.spec = engine, container, spec
         self.processes, self.cancelled = processes, cancelled
         self.environment: Mapping[str, str] = {}
         self.disk: DiskWatch | None = None
+        self.result_linger = RESULT_LINGER_SECONDS
         self.release: Callable[[], None] = lambda: None
         self.refusals: Callable[[], tuple[RefusedConnection, ...]] = tuple
         self._removed = False

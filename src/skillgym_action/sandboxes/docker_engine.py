@@ -100,6 +100,7 @@ class Engine:
         """Name, size, Go's file mode and target of a link at a path of a container; None: there is nothing."""
         reply = self.api.head(self.url(f"/containers/{container}/archive"), params={"path": path})
         if reply.status_code == NOT_FOUND:
+            self.api.inspect_container(container)  # raises NotFound if it is the container that is missing
             return None
         reply.raise_for_status()
         found: dict[str, Any] = json.loads(base64.b64decode(reply.headers["X-Docker-Container-Path-Stat"]))

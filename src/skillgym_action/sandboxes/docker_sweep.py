@@ -33,30 +33,30 @@ def remove_run(engine: Engine, run: str) -> None:
             engine.api.remove_network(network["Id"])
 
 
-def sweep(engine: Engine) -> tuple[str, ...]:
-    """Remove what runs that have ended left, of all runs that used the engine: what it was.
+def sweep(engine: Engine, stray_seconds: float = CONTAINER_STRAY_SECONDS, run: str | None = None) -> tuple[str, ...]:
+    """Remove what runs that have ended left, of all runs that used the engine, or of one: what it was.
 
-    A run lives while a container of it does: a container ends with the tool. Nothing is taken that was made a moment
-    ago. Raises ENGINE_ERRORS.
+    A run lives while a container of it does: a container ends with the tool. Nothing is taken that was made less than
+    ``stray_seconds`` ago. Raises ENGINE_ERRORS.
     """
     now = engine.time()
-    containers = engine.api.containers(all=True, filters={"label": LABEL})
+    containers = engine.api.containers(all=True, filters=_labelled(run))
     live, removed = set(), []
     for container in containers:
         age = now - container["Created"]
         runs = container["State"] in {"running", "paused", "restarting"}
-        if (runs and age < CONTAINER_LEASE_SECONDS) or age < CONTAINER_STRAY_SECONDS:
+        if (runs and age < CONTAINER_LEASE_SECONDS) or age < stray_seconds:
             live.add(container["Labels"].get(RUN))
         elif _removed(lambda found=container: engine.api.remove_container(found["Id"], force=True, v=True)):  # type: ignore[misc]
             removed.append(f"container {container['Id'][:12]}")
-    removed += list(_swept_networks(engine, live, now))
-    removed += list(_swept_volumes(engine, live, now))
+    removed += list(_swept_networks(engine, _labelled(run), live, now - stray_seconds))
+    removed += list(_swept_volumes(engine, _labelled(run), live, now - stray_seconds))
     return tuple(map(engine.shown, removed))
 
 
-def _swept_networks(engine: Engine, live: set[Any], now: float) -> Iterator[str]:
-    for network in engine.api.networks(filters={"label": LABEL}):
-        is_new = now - seconds(network["Created"]) < CONTAINER_STRAY_SECONDS
+def _swept_networks(engine: Engine, filters: dict[str, str], live: set[Any], before: float) -> Iterator[str]:
+    for network in engine.api.networks(filters=filters):
+        is_new = seconds(network["Created"]) > before
         if (
             network["Labels"].get(RUN) not in live
             and not is_new
@@ -65,16 +65,20 @@ def _swept_networks(engine: Engine, live: set[Any], now: float) -> Iterator[str]
             yield f"network {network['Name']}"
 
 
-def _swept_volumes(engine: Engine, live: set[Any], now: float) -> Iterator[str]:
+def _swept_volumes(engine: Engine, filters: dict[str, str], live: set[Any], before: float) -> Iterator[str]:
     """Remove volumes that were never filled to their end."""
-    volumes = engine.api.volumes(filters={"label": LABEL})["Volumes"] or []
+    volumes = engine.api.volumes(filters=filters)["Volumes"] or []
     used = {volume["Labels"].get(CONTENT) for volume in volumes}
     for volume in volumes:
         if volume["Labels"].get(LABEL) != "content" or volume["Name"] in used or volume["Labels"].get(RUN) in live:
             continue
-        is_new = now - seconds(volume["CreatedAt"]) < CONTAINER_STRAY_SECONDS
+        is_new = seconds(volume["CreatedAt"]) > before
         if not is_new and _removed(_call(engine.api.remove_volume, volume["Name"])):
             yield f"volume {volume['Name']}"
+
+
+def _labelled(run: str | None) -> dict[str, str]:
+    return {"label": f"{RUN}={run}" if run else LABEL}
 
 
 def _call(operation: Callable[[str], Any], name: str) -> Callable[[], Any]:

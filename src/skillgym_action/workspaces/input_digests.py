@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -29,13 +30,13 @@ class InputDigests:
         self._known: dict[Path, str] = {}
 
     def of(self, execution: Execution) -> tuple[str, ...]:
-        """Digests of the skills, files, templates and containers that the sessions of an execution have; () if they have none."""
+        """Digests of the skills, files, templates and containers of the sessions of an execution; () without any."""
         spec = execution.case.workspace or execution.suite.workspace
         template = [spec.template] if spec.source == "template" and spec.template else []
         context = [spec.container.build.context] if spec.container and spec.container.build else []
         files = (file.source for file in spec.files if file.source)
         sources = [*template, *context, *files, *execution.case.files]
-        container = (f"{spec.container}",) if spec.container and not context else ()
+        container = (repr(replace(spec.container, build=None)),) if spec.container else ()
         return (*self._skills.of(execution), *container, *map(self._digest, sources))
 
     def _digest(self, path: Path) -> str:

@@ -1,0 +1,143 @@
+"""What is left of containers in a real engine when the tool is killed, and the tool in a container itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import skillgym_action
+from container.boxes import BASE, left_of, settings
+from container.image import docker
+from skillgym_action.model.errors import SandboxError
+from skillgym_action.sandboxes import open_sandbox
+from skillgym_action.sandboxes.docker_engine import Engine
+from skillgym_action.sandboxes.docker_sweep import sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.container
+
+SLEEPERS = """
+import os, sys, threading
+from pathlib import Path
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.model.containers import ContainerCommand, ContainerSpec, NetworkMode, NetworkPolicy
+from skillgym_action.sandboxes import SandboxSettings, open_sandbox
+
+sandbox = open_sandbox("docker", SandboxSettings(run=sys.argv[1], environment=os.environ, cancelled=Cancellation()))
+spec = ContainerSpec(image="python:3.12-slim", network=NetworkPolicy(mode=NetworkMode(sys.argv[3]), hosts=("a.test",)))
+image = sandbox.image(spec)
+command = ContainerCommand(argv=("sh", "-c", "trap '' TERM HUP; echo started; sleep 600"))
+for number in range(int(sys.argv[4])):
+    container = sandbox.create(image, spec)
+    files = [Path(sys.argv[2]) / f"{number}.{name}" for name in ("out", "err")]
+    threading.Thread(target=container.run, args=(command,), kwargs=dict(stdout=files[0], stderr=files[1])).start()
+"""
+WITHIN = """
+import os
+from pathlib import Path
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.filesystem.bundle import BundleEntry
+from skillgym_action.model.containers import ContainerCommand, ContainerSpec
+from skillgym_action.sandboxes import SandboxSettings, open_sandbox
+
+settings = SandboxSettings(run=os.environ["RUN"], environment=os.environ, cancelled=Cancellation())
+Path("/out").mkdir()
+with open_sandbox("docker", settings) as sandbox:
+    spec = ContainerSpec(image="python:3.12-slim")
+    with sandbox.create(sandbox.image(spec), spec) as container:
+        container.put([BundleEntry("file", "given", 0o644).with_content(5, b"given")], "/work")
+        command = ContainerCommand(argv=("sh", "-c", "cat given; echo made > made; ls /out"), cwd="/work")
+        capture = container.run(command, stdout=Path("/out/stdout"), stderr=Path("/out/stderr"))
+        files = {entry.path: b"".join(entry.chunks()) for entry in container.get("/work")}
+        print(capture.exit_code, Path("/out/stdout").read_text(), files)
+"""
+
+
+def eventually(check: Callable[[], bool], seconds: float) -> bool:
+    """Whether it becomes true in time."""
+    end = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+@pytest.mark.parametrize(("mode", "count"), [("none", 5), ("allow-list", 1)])
+def test_nothing_is_left_when_the_tool_is_killed(mode: str, count: int, tmp_path: Path):
+    """Containers end at once, the networks are removed at the next start, or later: see ``CONTAINER_STRAY_SECONDS``."""
+    run = settings().run
+    arguments = [sys.executable, "-c", SLEEPERS, run, str(tmp_path), mode, str(count)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(skillgym_action.__file__).parents[1])}
+    tool = subprocess.Popen(arguments, env=environment)
+    outputs = [tmp_path / f"{number}.out" for number in range(count)]
+    assert eventually(lambda: all(path.exists() and path.stat().st_size for path in outputs), 200)
+    boxes = docker("ps", "--quiet", "--filter", f"label=skillgym-action.run={run}").split()
+    assert len(boxes) == count + (mode != "none")
+    tool.send_signal(signal.SIGKILL)
+    tool.wait()
+    began = time.monotonic()
+    assert eventually(lambda: not docker("ps", "--all", "--quiet", "--filter", f"label=skillgym-action.run={run}"), 60)
+    print(f"no container after {time.monotonic() - began:.1f} s")
+    networks = docker("network", "ls", "--format", "{{.Name}}", "--filter", f"label=skillgym-action.run={run}").split()
+    assert len(networks) == (2 if mode == "allow-list" else 0)
+    if not networks:
+        return
+    assert len(sweep(Engine(os.environ), 0.0, run)) == len(networks)
+    assert left_of(run) == []
+
+
+def test_a_container_that_was_never_started_is_swept(tmp_path: Path):
+    """As it is left if the tool is killed between two requests."""
+    run = settings().run
+    labels = ("--label", "skillgym-action=container", "--label", f"skillgym-action.run={run}")
+    made = docker("create", *labels, BASE, "true").strip()
+    other = docker("create", "--label", "other=container", BASE, "true").strip()
+    try:
+        engine = Engine(os.environ)
+        assert sweep(engine, run=run) == ()
+        assert left_of(run) == [made[:12]]
+        assert sweep(engine, 0.0, run) == (f"container {made[:12]}",)
+        assert left_of(run) == []
+        assert docker("ps", "--all", "--quiet", "--no-trunc", "--filter", f"id={other}").strip() == other
+    finally:
+        docker("rm", other)
+
+
+def test_the_tool_works_from_a_container_with_the_engines_socket(tmp_path: Path):
+    """Its containers are siblings: a path of its own would be one of the engine's machine, so none is mounted."""
+    address = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
+    packages = tmp_path / "packages"
+    needed = ["docker", "requests", "urllib3", "idna", "certifi", "charset-normalizer", "psutil"]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(packages), "--only-binary", ":all:"]
+    subprocess.run([*pip, "--python-version", "3.12", *needed], check=True)
+    run = settings().run
+    mounts = [
+        *("--volume", f"{address}:/var/run/docker.sock", "--volume", f"{packages}:/packages:ro"),
+        *("--volume", f"{Path(skillgym_action.__file__).parents[1]}:/sources:ro"),
+    ]
+    environment = ("--env", f"RUN={run}", "--env", "PYTHONPATH=/sources:/packages")
+    said = docker("run", "--rm", "--network", "none", *mounts, *environment, BASE, "python3", "-c", WITHIN)
+    assert said == "0 given {'given': b'given', 'made': b'made\\n'}\n"
+    assert left_of(run) == []
+
+
+def test_no_engine_is_one_message_with_what_to_do(tmp_path: Path):
+    environment = {"DOCKER_HOST": f"unix://{tmp_path}/no.sock"}
+    with pytest.raises(SandboxError) as caught:
+        open_sandbox("docker", settings(environment=environment))
+    assert str(caught.value) == (
+        f"no Docker engine answers at unix://{tmp_path}/no.sock: No such file or directory; "
+        "start Docker, or set DOCKER_HOST to the address of an engine"
+    )
+    with pytest.raises(SandboxError, match="sandboxes connect by unix:// and by tcp:// without TLS; forward"):
+        open_sandbox("docker", settings(environment={"DOCKER_HOST": "ssh://machine"}))
