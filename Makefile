@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser pictures compare-agentv clean
+.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser pictures compare-agentv compare-harbor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -77,6 +77,9 @@ pictures: $(VENV)/development ## draw the pictures of the documentation: runs wi
 
 compare-agentv: $(VENV)/development ## compare scores with AgentV's own; installs it once (800 MB)
 	$(BIN)/python tests/support/compare_agentv.py
+
+compare-harbor: $(VENV)/development ## ten Harbor tasks with Harbor itself: HARBOR=its program; needs a Docker engine
+	$(BIN)/python tests/support/compare_harbor.py $(HARBOR)
 
 clean: ## remove everything that is not a source
 	rm -rf $(VENV) .skillgym-results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -491,15 +491,6 @@ RENDERING_SECONDS = 4  # for all that one process renders, its start included: e
 CANCELLED_RENDERING_SECONDS = 1  # for what is still to be rendered once the run is cancelled
 MAX_TEMPLATE_ERROR_CHARACTERS = 2_000  # of the message about a report template
 
-# --- harbor -----------------------------------------------------------------------------------------
-
-MAX_HARBOR_TASKS = 10_000  # of one suite
-MAX_HARBOR_FOLDERS = 50_000  # that are looked at for tasks
-MAX_HARBOR_FILES = 10_000  # of the tests, the solution and the environment of a task, each
-MAX_HARBOR_SECONDS = 7 * 24 * 3600.0
-MAX_REWARD_BYTES = 1024**2  # of reward.json and reward.txt
-MAX_COMPARED_BYTES = 1024**2  # of a file of the environment that is compared with those of tests and solution
-
 # --- plugin_evals -----------------------------------------------------------------------------------
 
 MAX_PLUGIN_CASES = 5_000

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from docs_tables import files_in
 from harbor_tasks import task, tasks
 from paths import REPOSITORY
 from scratch import config, repository, runner, skillgym
@@ -113,6 +114,14 @@ def test_json_wins(attempts):
 def test_an_agent_does_not_start_in_a_container_that_does_not_get_ready(attempts):
     status, _, message = verdict(attempts["unwell"])
     assert (status, message) == ("errored", "the health check failed 2 times: echo no; false: no")
+
+
+def test_the_example_of_the_page_for_people_from_harbor_is_solved_by_its_solution(tmp_path):
+    page = (REPOSITORY / "docs/how-to/from-harbor.md").read_text(encoding="utf-8")
+    files = {name: text for name, text in files_in(page).items() if name.startswith("tasks/")}
+    root = repository(tmp_path, {"bench/core.json": None, **files})
+    done = skillgym("check", "--oracle", cwd=root, limit=SECONDS)
+    assert (done.code, done.out) == (0, "oracle: 1 case: 1 passed with the reference solution\n")
 
 
 # --- ten tasks --------------------------------------------------------------------------------------

@@ -308,7 +308,7 @@ def test_links_inside_the_repository_lead_somewhere(document):
 def test_suites_and_configurations_of_a_document_are_sound(document, tmp_path):
     written(tmp_path, files_in(document.read_text(encoding="utf-8")))
     ran = skillgym("check", cwd=tmp_path, STAND_IN_LEVEL="1")
-    if any(list(tmp_path.rglob(name)) for name in ("bench/*", "evals.json", "plugin.json")):
+    if any(list(tmp_path.rglob(name)) for name in ("bench/*", "evals.json", "plugin.json", "task.toml")):
         assert (ran.code, ran.err) == (0, "")
     else:
         assert ran.err == "error: no suite was found; name a suite file or a folder that contains one\n"

@@ -120,10 +120,12 @@ PAGES = [
         passed=2,
     ),
 ]
+HARBOR = Page(name="from-harbor", listed=("tasks: harbor, 1 case",), arguments=(), passed=1)
+"""Its tasks run in containers: its example is run by the tests of containers."""
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
-@every_page
+@pytest.mark.parametrize("page", [*PAGES, HARBOR], ids=lambda page: page.name)
 def test_the_files_of_a_page_are_sound(page, tmp_path):
     ran = skillgym("check", cwd=page.example(tmp_path))
     assert (ran.code, ran.err) == (0, "")

@@ -84,7 +84,10 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-monorepo",
         "docs-how-to-re-run-failed-jobs",
         "docs-how-to-flaky-cases",
-        *(f"docs-how-to-from-{tool}" for tool in ("agentv", "claude-plugin-eval", "promptfoo", "skill-creator")),
+        *(
+            f"docs-how-to-from-{tool}"
+            for tool in ("agentv", "claude-plugin-eval", "harbor", "promptfoo", "skill-creator")
+        ),
     }
 
 

@@ -112,12 +112,12 @@ class ModelServer:
     As a ``proxy`` it refuses everything; ``refused`` are the hosts that were asked for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "127.0.0.1") -> None:
         self.requests: list[Request] = []
         self.refused: list[str] = []
         self.scripts: dict[str, Script | Prompted | Told] = {}
         self.closing = threading.Event()
-        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http = _Http((address, 0), _Handler)
         self._http.owner = self
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05})
 

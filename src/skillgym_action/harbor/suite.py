@@ -17,7 +17,7 @@ from skillgym_action.documents.user_files import kind_of
 from skillgym_action.harbor.cases import task_case
 from skillgym_action.harbor.suite_names import MIGRATE, TASK, accepts, named, part_of, rejection
 from skillgym_action.harbor.task_files import TaskFolder
-from skillgym_action.limits import MAX_HARBOR_FOLDERS, MAX_HARBOR_TASKS
+from skillgym_action.harbor.task_limits import MAX_HARBOR_FOLDERS, MAX_HARBOR_TASKS
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.suite import BenchmarkSuite, Invalid
 

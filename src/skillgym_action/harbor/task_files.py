@@ -20,7 +20,7 @@ from skillgym_action.harbor.suite_names import (
     TEST_SCRIPT,
     TESTS,
 )
-from skillgym_action.limits import MAX_COMPARED_BYTES, MAX_HARBOR_FILES
+from skillgym_action.harbor.task_limits import MAX_COMPARED_BYTES, MAX_HARBOR_FILES
 from skillgym_action.model.errors import Location, Problem, SuiteError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.documents.suite_values import UNUSABLE, SuiteValue
 from skillgym_action.harbor.task_keys import AGENT, ENVIRONMENT, HEALTHCHECK, PACKAGE, SOLUTION, TOP, VERIFIER
+from skillgym_action.harbor.task_limits import MAX_HARBOR_SECONDS
 from skillgym_action.harbor.task_network import network_of
-from skillgym_action.limits import MAX_HARBOR_SECONDS
 from skillgym_action.model.containers import ContainerLimits, NetworkPolicy
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.text.redaction import is_secret_name

@@ -16,7 +16,8 @@ from skillgym_action.harbor.container_paths import (
     program,
 )
 from skillgym_action.harbor.rewards import NoRewardError, Reward, reward_of_json, reward_of_text
-from skillgym_action.limits import MAX_COMMAND_EVIDENCE_BYTES, MAX_COMMAND_EVIDENCE_LINES, MAX_REWARD_BYTES
+from skillgym_action.harbor.task_limits import MAX_REWARD_BYTES
+from skillgym_action.limits import MAX_COMMAND_EVIDENCE_BYTES, MAX_COMMAND_EVIDENCE_LINES
 from skillgym_action.model.containers import ContainerCommand
 from skillgym_action.model.result import Outcome
 from skillgym_action.model.scores import format_score

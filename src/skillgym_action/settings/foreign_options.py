@@ -30,7 +30,7 @@ class ForeignSettings(BaseModel):
 
     threshold: Annotated[
         Rate | None,
-        Option((*RUN, "rejudge"), "R", "Mean score that cases of plugins need, 0 to 1 (default: 1)."),
+        Option((*RUN, "rejudge"), "R", "Mean score that cases of plugins and Harbor tasks need, 0 to 1 (default: 1)."),
         Input("threshold"),
     ] = None
 

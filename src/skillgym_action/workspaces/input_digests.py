@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ class InputDigests:
         context = [spec.container.build.context] if spec.container and spec.container.build else []
         files = (file.source for file in spec.files if file.source)
         sources = [*template, *context, *files, *execution.case.files]
-        container = (f"{spec.container}",) if spec.container and not context else ()
+        container = (repr(replace(spec.container, build=None)),) if spec.container else ()
         return (*self._skills.of(execution), *container, *map(self._digest, sources))
 
     def _digest(self, path: Path) -> str:
