@@ -190,7 +190,7 @@ def test_a_shard_that_the_plan_does_not_have(tmp_path, args, message):
 def test_an_invalid_case_is_in_the_first_shard_and_ends_a_planning(tmp_path):
     scene = Scene(tmp_path, case("a"), case("b"))
     scene.planned("--matrix", "2")
-    written(scene.root, {"bench/bad.json": suite({"id": "bad", "prompt": 1})})
+    written(scene.root, {"bench/bad.json": suite({"id": "bad", "prompt": 1}, name="bad")})
     assert [one["caseId"] for one in results_after(scene, 1)] == ["a", "bad"]
     assert [one["caseId"] for one in results_after(scene, 2)] == ["b"]
     ran = scene.tool("list", "--matrix", "2", "--plan", "plan.json")
