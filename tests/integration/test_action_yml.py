@@ -49,6 +49,9 @@ def test_it_has_the_outputs_that_workflows_read():
         "html-path",
         "store-path",
         "summary-path",
+        "matrix",
+        "shard-count",
+        "plan-path",
         "comment-url",
         "comment-id",
     ]

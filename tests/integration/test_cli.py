@@ -477,7 +477,7 @@ def test_check_without_a_suite_is_an_error(tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", ["config", "x-bench", "results"])
+@pytest.mark.parametrize("name", ["config", "x-bench", "results", "plan"])
 def test_schemas_are_json(tmp_path, name):
     ran = skillgym("schema", name, cwd=tmp_path)
     assert ran.code == 0
@@ -486,8 +486,8 @@ def test_schemas_are_json(tmp_path, name):
 
 def test_schemas_are_listed_and_misspelt_ones_guessed(tmp_path):
     assert skillgym("schema", cwd=tmp_path).out.split() == [
-        *("config", "quarantine", "x-bench", "results", "check", "check-cases", "doctor", "compare"),
-        *("quarantine-suggest", "trend", "error", "typescript"),
+        *("config", "quarantine", "x-bench", "results", "plan", "check", "check-cases", "doctor"),
+        *("compare", "quarantine-suggest", "trend", "error", "typescript"),
     ]
     ran = skillgym("schema", "confg", cwd=tmp_path)
     assert (ran.code, ran.err) == (2, "error: unknown schema 'confg'; did you mean 'config'?\n")

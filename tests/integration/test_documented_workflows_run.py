@@ -56,6 +56,7 @@ FILES = {
 }
 JOB_INDEX = " || ".join(f"matrix.shard == '{number}/4' && '{number - 1}'" for number in range(1, 5))
 UNKNOWN_TO_ACT = {"strategy.job-index": f"({JOB_INDEX})"}  # the same in terms that act evaluates
+AFTER_TROUBLE = {"docs-how-to-shards-2.yml": {"again"}}  # jobs that run if a shard is missing
 VERDICT = re.compile(r"::set-output:: verdict=(.+)$", re.MULTILINE)
 PROGRAMS = {"pipx": '#!/bin/sh\n[ "$1" = run ] && shift && exec "$@"\n'}  # programs that runners have
 
@@ -233,11 +234,43 @@ def test_a_documented_workflow_runs(hosted, workflow):
         assert failed == set(), f"{event}: {failed}\n{ran.log}"
         succeeded |= {name for name, job in ran.jobs.items() if job.result == "success"}
         verdicts |= set(VERDICT.findall(ran.log))
-    assert succeeded == workflow.content["jobs"].keys()
+    assert succeeded == workflow.content["jobs"].keys() - AFTER_TROUBLE.get(workflow.file, set())
     assert bool(verdicts) == any(use.partition("@")[0] in OURS for use in uses_of(workflow))
     assert verdicts <= {"passed", "not-gated"}
     if "pull-requests: write" in workflow.text:
         assert {"Passed" in one.body for one in hosted.github.comments(NUMBER)} == {True}
+
+
+BALANCED = next(one for one in DOCUMENTED if one.file == "docs-how-to-shards-2.yml")
+RAN = "if: always() # also of a job that failed"
+LOST = {
+    "nothing was uploaded": BALANCED.text.replace(RAN, "if: ${{ matrix.shard != '1/2' }} #"),
+    "killed before its results": BALANCED.text.replace(
+        "      - uses: actions/upload-artifact@v7\n        " + RAN,
+        "      - if: ${{ matrix.shard == '1/2' }}\n        run: rm shard-1/results.json\n"
+        "      - uses: actions/upload-artifact@v7\n        " + RAN,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("hosted", "kind"),
+    [(replace(BALANCED, text=text), kind) for kind, text in LOST.items()],
+    indirect=["hosted"],
+    ids=list(LOST),
+)
+def test_a_missing_shard_runs_again_alone_and_there_is_one_comment(hosted, kind):
+    text = LOST[kind]
+    assert text != BALANCED.text
+    written(hosted.root, {f".github/workflows/{BALANCED.file}": text})
+    committed(hosted.root)
+    ran = hosted.run(replace(BALANCED, text=text), "pull_request")
+    jobs = ("plan", "shard", "missing", "again", "report")
+    assert {name: job.result for name, job in ran.jobs.items()} == dict.fromkeys(jobs, "success"), ran.log
+    assert '{"include": [{"shard": "1/2"}]}' in ran.log
+    assert ("finished before" in ran.log) == (kind == "killed before its results")
+    (comment,) = hosted.github.comments(NUMBER)
+    assert "## ✅ Passed" in comment.body
 
 
 SHARDS = next(one for one in DOCUMENTED if one.file == "docs-how-to-shards-1.yml")

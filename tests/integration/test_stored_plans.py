@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -190,8 +191,8 @@ def test_a_shard_that_the_plan_does_not_have(tmp_path, args, message):
 def test_an_invalid_case_is_in_the_first_shard_and_ends_a_planning(tmp_path):
     scene = Scene(tmp_path, case("a"), case("b"))
     scene.planned("--matrix", "2")
-    written(scene.root, {"bench/bad.json": suite({"id": "bad", "prompt": 1})})
-    assert [one["caseId"] for one in results_after(scene, 1)] == ["a", "bad"]
+    written(scene.root, {"bench/bad.json": suite(case("bad", prompt=1), name="bad")})
+    assert [one["caseId"] for one in results_after(scene, 1)] == ["bad", "a"]
     assert [one["caseId"] for one in results_after(scene, 2)] == ["b"]
     ran = scene.tool("list", "--matrix", "2", "--plan", "plan.json")
     assert (ran.code, ran.out, "bench/bad.json" in ran.err) == (2, "", True)
@@ -349,7 +350,9 @@ def test_a_shard_that_did_not_finish_is_missing(tmp_path):
         scene.shard(number, 3)
     edited(scene.root / "shards/shard-2/results.json", lambda one: one["run"].update(status="cancelled"))
     assert scene.missing("shards/*") == ["2/3"]
-    edited(scene.root / "shards/shard-3/results.json", lambda one: one["suites"][0]["results"].pop())
+    assert scene.tool("run", "--shard", "3/3", "--case", "[abc]", "--output", "less").code == 0
+    (scene.root / "less").replace(scene.root / "shards/shard-4")
+    shutil.rmtree(scene.root / "shards/shard-3")
     assert scene.missing("shards/*") == ["2/3"]
     assert scene.missing("shards/*", "--plan", "plan.json") == ["2/3", "3/3"]
     edited(
@@ -358,7 +361,7 @@ def test_a_shard_that_did_not_finish_is_missing(tmp_path):
     )
     assert scene.missing("shards/*") == ["2/3"]
     ran = scene.tool("report", "shards/*", "--plan", "plan.json", "--fail-on", "none", "--output", "merged")
-    assert (ran.code, "shard 3/3 lacks 1 of its 3 executions" in ran.err) == (3, True)
+    assert (ran.code, "shard 3/3 lacks 2 of its 3 executions" in ran.err) == (3, True)
     run = json.loads((scene.root / "merged/results.json").read_text())["run"]
     assert run["missingShards"] == ["3/3"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action import wiring
+from skillgym_action.cli.action_shards import missing_in_job, plan_in_job
 from skillgym_action.cli.job_paths import paths_in_workspace
 from skillgym_action.cli.report import report_runs
 from skillgym_action.cli.run import relative_path, run_suites
@@ -56,8 +57,12 @@ ACTION_ONLY = (
     "github-token",
     "working-directory",
     "matrix",
+    "shards",
 )
-MODES = ("all", "run", "report", "trend")
+MODES = ("all", "run", "report", "trend", "plan", "missing")
+UNPUBLISHED = ("run", "plan", "missing")  # the modes that write nothing to GitHub
+OF_RESULTS = ("report", "missing")  # the modes that start nothing and read the input `results`
+PLAN_INPUTS = ("shards", "durations", "target")  # of mode plan alone
 # What mode trend uses; another input that is set would have no effect, which is an error.
 TREND_INPUTS = frozenset(
     {
@@ -160,6 +165,10 @@ def run_action(environment: Mapping[str, str], learn: Callable[[ReportSection], 
         raise UsageError("mode report does not use the input suites-from", remedy=remedy)
     if mode == "trend":
         return _show_trend(context, settings, inputs)
+    if mode == "plan":
+        return plan_in_job(context, settings, inputs)
+    if mode == "missing":
+        return missing_in_job(context, settings, lines_of(inputs, "results"))
     with wiring.with_suite_source(settings, context) as context:
         config = wiring.configuration(settings, context)
         learn(config.file.report)
@@ -241,9 +250,11 @@ def _mode(inputs: Mapping[str, str]) -> str:
         raise UsageError(f"mode trend does not use the input {unused[0]}", remedy=remedy)
     if mode != "trend" and "since" in inputs:
         raise UsageError(f"mode {mode} does not use the input since", remedy="set mode: trend, or leave since out")
-    if (mode == "report") != ("results" in inputs):
-        if mode == "report":
-            raise UsageError("mode report needs the input results", remedy="name the run directories to report")
+    if mode != "plan" and (own := [name for name in PLAN_INPUTS if name in inputs]):
+        raise UsageError(f"mode {mode} does not use the input {own[0]}", remedy="set mode: plan, or leave it out")
+    if (mode in OF_RESULTS) != ("results" in inputs):
+        if mode in OF_RESULTS:
+            raise UsageError(f"mode {mode} needs the input results", remedy="name the run directories to report")
         raise UsageError(f"mode {mode} does not use the input results", remedy="set mode: report, or leave results out")
     return mode
 
@@ -253,11 +264,11 @@ def _job(inputs: Mapping[str, str], environment: Mapping[str, str], mode: str) -
     event = github_event(environment)
     return Job(
         event=event,
-        untrusted_repository=_untrusted_repository(event, inputs) if event and mode != "report" else None,
-        token=None if mode == "run" else inputs.get("github-token", ""),
+        untrusted_repository=_untrusted_repository(event, inputs) if event and mode not in OF_RESULTS else None,
+        token=None if mode in UNPUBLISHED else inputs.get("github-token", ""),
         repository_token=inputs.get("github-token", ""),
-        stores=mode != "run",
-        programs=mode != "report",
+        stores=mode not in UNPUBLISHED,
+        programs=mode not in OF_RESULTS,
         annotations=_boolean(inputs, "annotations"),
         summary=step_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,
         outputs=step_file(environment, "GITHUB_OUTPUT"),

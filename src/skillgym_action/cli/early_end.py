@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from skillgym_action import wiring
-from skillgym_action.cli.action_inputs import BOOLEANS, MODES, inputs_set, known_inputs, lines_of, step_file
+from skillgym_action.cli.action_inputs import (
+    BOOLEANS,
+    MODES,
+    UNPUBLISHED,
+    inputs_set,
+    known_inputs,
+    lines_of,
+    step_file,
+)
 from skillgym_action.cli.job_annotations import annotate, placed
 from skillgym_action.github.event import github_event
 from skillgym_action.github.publish_log import PublishLog
@@ -133,7 +141,7 @@ def early_settings(environment: Mapping[str, str], sections: Sequence[ReportSect
         summary=step_file(environment, "GITHUB_STEP_SUMMARY") if _boolean(inputs, "summary") else None,
         outputs=step_file(environment, "GITHUB_OUTPUT"),
         token=inputs.get("github-token", ""),
-        publishes=mode != "run",
+        publishes=mode not in UNPUBLISHED,
         creates=not wrong and has_comment_id and (known.complete or comment is not None),
         options=PublisherOptions(
             comment=wanted if has_comment_id else "off", comment_id=comment_id, status=wanted_status

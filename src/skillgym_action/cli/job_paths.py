@@ -17,6 +17,8 @@ PATH_INPUTS = (
     "suites-from",
     "baseline",
     "store",
+    "plan",
+    "durations",
     "template-dir",
     "report-dir",
     "resume",
