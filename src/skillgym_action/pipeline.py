@@ -208,7 +208,7 @@ def run(
     from skillgym_action.stages.report import report_run
 
     rule = futility_rule(without_carried(base, carrying), options)
-    with workers() if workers else nullcontext() as dispatcher:
+    with workers() if workers and to_run.executions else nullcontext() as dispatcher:
         executed = execute(services, to_run, options.execute, journal, rule, dispatcher)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite

@@ -19,6 +19,7 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
     Stored sessions that are judged again cost nothing, whatever they can show.
     """
     _check_stop(plan, options)
+    _refuse_in_place(plan, options)
     if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
         return
     if options.report.auto:
@@ -27,6 +28,21 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
 
     if problem := undecidable(deciding_sessions(plan, options), base, stop_early=options.execute.stop_early):
         raise UsageError.of(problem)
+
+
+def _refuse_in_place(plan: Plan, options: Options) -> None:
+    """Raises UsageError if sessions are to run on workers, and work in a folder of this machine."""
+    if options.engine is None:
+        return
+    from skillgym_action.sessions.hooks import workspace_spec
+
+    for execution in plan.executions:
+        if workspace_spec(execution).mode == "none":
+            raise UsageError(
+                f"{execution.suite.path}: agents work in a folder of this machine (workspace mode none), "
+                "which workers do not have",
+                remedy="run it with --engine local, or give it a workspace of mode isolated",
+            )
 
 
 def _check_stop(plan: Plan, options: Options) -> None:

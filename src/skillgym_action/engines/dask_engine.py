@@ -172,13 +172,11 @@ class DaskEngine:
             one.done.set()
 
     def close(self) -> None:
-        """Unregister what is announced, and close the connection."""
+        """Close the connection; then the scheduler removes what was announced, and workers end their slots."""
         self._closed.set()
         if self._watch.is_alive():
             self._watch.join(CLOSING_SECONDS)
-        with suppress(Exception):  # the scheduler may be gone; what is left there ends with the connection
-            self._in_time(self._client.unregister_worker_plugin, plugin_name(self._run), seconds=CLOSING_SECONDS)
-        with suppress(Exception):
+        with suppress(Exception):  # the scheduler may be gone
             self._in_time(self._client.close, CLOSING_SECONDS, seconds=2 * CLOSING_SECONDS)
         self._pool.shutdown(wait=False, cancel_futures=True)
 

@@ -62,6 +62,7 @@ class Dispatcher:
         self._lanes: dict[str, str] = {}
         self._without_workers: float | None = None
         self._noted = False
+        self._thread = threading.local()
 
     def run(
         self, execution: Execution, position: tuple[int, int], digest: str, notices: Notices
@@ -70,6 +71,7 @@ class Dispatcher:
 
         Raises EngineError if the cluster is lost, or has no worker.
         """
+        self.settle()
         ticket = ticket_of(execution, position, digest)
         losses, is_started = 0, False
         while True:
@@ -82,7 +84,8 @@ class Dispatcher:
                     is_started = True
                 began = self._services.clock.seconds()
                 answer = self._engine.run(ticket, worker or "", notices.judging)
-                return self._accepted(answer, ticket, execution, began)
+                session = self._accepted(answer, ticket, execution, began)
+                self._thread.worker, worker = worker, None  # released by ``settle``
             except EngineCancelledError:
                 return CANCELLED_JUDGEMENT
             except WorkerLostError as error:
@@ -100,8 +103,19 @@ class Dispatcher:
                     continue
                 reason = f"the worker did not run the session: {error.reason}"
                 return self._errored(execution, position, reason, NOTHING_SPENT)
+            else:
+                return session
             finally:
                 self._release(worker)
+
+    def settle(self) -> None:
+        """Release the slot of this thread's last session, once its result is counted.
+
+        Before that another session could start in the slot, though a budget is spent or too many have failed.
+        """
+        worker = getattr(self._thread, "worker", None)
+        self._thread.worker = None
+        self._release(worker)
 
     # --- slots --------------------------------------------------------------------------------------
 

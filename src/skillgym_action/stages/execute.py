@@ -265,6 +265,8 @@ class _Executor:
                 ends_suite = execution.suite.stops_on_error and not execution.quarantine
                 if ends_suite and result.status is Status.ERRORED:
                     self._errored.setdefault(_on_runner(execution), execution.case.id)
+            if self._dispatcher:
+                self._dispatcher.settle()
             before[execution.case.id] = result
             results.append(_reported(self.services, result))
         return results

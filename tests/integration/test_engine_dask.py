@@ -1,0 +1,275 @@
+"""Runs on the workers of a cluster: a real scheduler and real workers on loopback."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dask_cluster import Cluster, engine_settings, running, until
+from paths import REPOSITORY
+from scratch import case, config, git_in, repository, runner, skillgym, started, suite
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TIMES = {"id", "startedAt", "endedAt", "durationMs", "duration"}
+SPENT = """printf '{"type": "session", "cost": {"usd": 0.25}}\\n'; """
+DONE = "echo done > out.txt"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two workers with two slots each."""
+    with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        cluster.start_worker()
+        cluster.start_worker()
+        yield cluster
+
+
+@pytest.fixture
+def own_cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """One without workers, for tests that kill some."""
+    with Cluster(tmp_path / "cluster") as cluster:
+        yield cluster
+
+
+class Scene:
+    """A repository with ``number`` cases, whose agent is a shell script that names its case ``$task``."""
+
+    def __init__(self, folder: Path, cluster: Cluster, script: str = DONE, number: int = 4, **engine: Any) -> None:
+        self.root, self.log = folder / "repo", folder / "log"
+        self.log.mkdir(parents=True)
+        self.mark = f"mark-{folder.name}-{time.monotonic_ns()}"
+        agent = runner(f"read -r _ task; {script}", output="events", env={"LOG": str(self.log), "MARK": self.mark})
+        files = {
+            "bench/core.json": suite(*(case(f"c{index}") for index in range(number))),
+            "skillgym.config.yaml": json.dumps(
+                {**json.loads(config(agent)), "engine": engine_settings(cluster, **engine)}
+            ),
+        }
+        repository(self.root, files)
+
+    def run(self, *options: str, limit: float = 90, **env: str):
+        return skillgym("run", "--output", "results", *options, cwd=self.root, limit=limit, **env)
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        return started("run", "--output", "results", *options, cwd=self.root)
+
+    def logged(self) -> list[str]:
+        return [path.name for path in self.log.iterdir()]
+
+    def journal(self, event: str | None = None) -> list[dict[str, Any]]:
+        """The lines of one kind; None: those of sessions."""
+        lines = [json.loads(line) for line in (self.root / "results/journal.jsonl").read_text().splitlines()[1:]]
+        return [line for line in lines if line.get("event") == event]
+
+    def statuses(self) -> dict[str, str]:
+        found = json.loads((self.root / "results/results.json").read_text())
+        return {one["caseId"]: one["status"] for each in found["suites"] for one in each["results"]}
+
+
+SLOW = "touch $LOG/$task; sleep 60 & echo $! > /dev/null; wait"
+
+
+def without_times(value: Any) -> Any:
+    """Results without times, and without texts that contain some."""
+    if isinstance(value, dict):
+        return {key: without_times(each) for key, each in value.items() if key not in TIMES}
+    if isinstance(value, list):
+        return [without_times(each) for each in value]
+    return "…" if isinstance(value, str) and ("duration_ms" in value or value.startswith("exited 0 after")) else value
+
+
+def test_all_formats_have_the_same_results_on_workers_as_on_this_machine(cluster: Cluster, tmp_path: Path) -> None:
+    root = tmp_path / "repo"
+    shutil.copytree(REPOSITORY / "examples", root)
+    git_in(root, "init", "--quiet")
+    here = skillgym("run", "--output", "here", cwd=root, limit=120)
+    there = skillgym("run", "--output", "there", "--engine", cluster.address, cwd=root, limit=120)
+    assert (there.code, here.code) == (0, 0), there.err
+    found = [json.loads((root / name / "results.json").read_text()) for name in ("here", "there")]
+    assert without_times(found[1]) == without_times(found[0])
+    files = [
+        {path.relative_to(root / name) for path in (root / name).rglob("*") if path.is_file()}
+        for name in ("here", "there")
+    ]
+    assert files[1] == files[0]
+
+
+def test_uncommitted_files_are_sent_and_ignored_ones_are_not(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, "cat secret.env > out.txt 2>/dev/null; cat new.txt >> out.txt", number=1)
+    git_in(scene.root, "init", "--quiet")
+    (scene.root / ".gitignore").write_text("secret.env\n")
+    (scene.root / "secret.env").write_text("not for workers")
+    (scene.root / "new.txt").write_text("uncommitted")
+    (scene.root / "bench/core.json").write_text(suite(case("c0", ("file:out.txt contains 'uncommitted'",))))
+    ran = scene.run()
+    assert ran.code == 0, ran.err
+    assert "not for workers" not in next(scene.root.glob("results/*/*/*/repeat-1/changes/out.txt")).read_text()
+
+
+def test_the_sessions_of_a_killed_worker_run_again_on_another_one(own_cluster: Cluster, tmp_path: Path) -> None:
+    first, _ = own_cluster.start_worker(), own_cluster.start_worker()
+    once = 'mkdir "$LOG/$task" 2>/dev/null && { echo $MARK > /dev/null; sleep 61; }; echo done > out.txt'
+    scene = Scene(tmp_path, own_cluster, once)
+    process = scene.start()
+    until(lambda: len(scene.logged()) == 4, "all sessions have begun")
+    killed = time.monotonic()
+    first.kill()
+    until(lambda: len(scene.journal("lost")) == 2, "two sessions are lost")
+    assert time.monotonic() - killed < 10  # with the load of other tests; without, it is about 0.1 s
+    for sleeper in running("sleep"):  # those on the other worker end
+        if sleeper.cmdline() == ["sleep", "61"]:
+            sleeper.kill()
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 0, err
+    assert "was lost after" in err
+    assert sorted(line["result"]["caseId"] for line in scene.journal()) == ["c0", "c1", "c2", "c3"]
+
+
+def test_a_session_whose_workers_are_lost_again_and_again_is_errored(own_cluster: Cluster, tmp_path: Path) -> None:
+    """The agent kills the worker that runs it, as a machine without memory does."""
+    for _ in range(3):
+        own_cluster.start_worker(slots=1)
+    fatal = "[ $task = c0 ] && { touch $LOG/$$; sleep 60; }; echo done > out.txt"
+    scene = Scene(tmp_path, own_cluster, fatal, number=2)
+    process = scene.start("--lost-retries", "1")
+    for lost in (1, 2):
+        until(lambda lost=lost: len(scene.logged()) == lost, "the session runs")
+        slot = until(lambda: running_on(own_cluster), "its worker is known")
+        slot.kill()
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 3, err
+    assert scene.statuses() == {"c0": "errored", "c1": "passed"}
+    assert "worker-lost" in (scene.root / "results/results.json").read_text()
+    assert "the worker was lost 2 times" in err
+    assert [line["chargedUsd"] for line in scene.journal("lost")] == [5.0, 5.0]
+
+
+def running_on(cluster: Cluster) -> Any:
+    """The worker that has an agent which sleeps."""
+    import psutil
+
+    for worker in cluster.workers:
+        if worker.poll() is None:
+            children = psutil.Process(worker.pid).children(recursive=True)
+            if any(child.cmdline() == ["sleep", "60"] for child in children):
+                return worker
+    return None
+
+
+def test_a_frozen_worker_is_noticed_and_its_late_answer_dropped(own_cluster: Cluster, tmp_path: Path) -> None:
+    frozen = own_cluster.start_worker(slots=1)
+    scene = Scene(
+        tmp_path, own_cluster, "touch $LOG/$task-$$; sleep 2; echo done > out.txt", number=1, **{"lost-after": "3s"}
+    )
+    process = scene.start()
+    until(scene.logged, "the session runs")
+    frozen.send_signal(signal.SIGSTOP)
+    own_cluster.start_worker(slots=1)
+    lost = until(lambda: scene.journal("lost"), "the worker is lost", 30)
+    assert lost[0]["seconds"] < 3 + 5 + 2
+    frozen.send_signal(signal.SIGCONT)  # its session has ended meanwhile: it answers now
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert len(scene.journal()) == 1
+    assert len(scene.logged()) == 2
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["cancelled", "killed"])
+def test_without_its_coordinator_a_run_ends_and_can_be_resumed(cluster: Cluster, tmp_path: Path, how: int) -> None:
+    slow = "touch $LOG/$task; [ $task = c0 ] || [ -e $LOG/fast ] || sleep 62; echo done > out.txt"
+    scene = Scene(tmp_path, cluster, slow)
+    process = scene.start()
+    until(lambda: len(scene.logged()) == 4 and scene.journal(), "one session has ended, three run")
+    assert agents(62)
+    process.send_signal(how)
+    ended = time.monotonic()
+    until(lambda: not agents(62), "no agent is left", 10)
+    assert time.monotonic() - ended < 5  # 2 s on an idle machine
+    process.communicate(timeout=15)
+    assert process.returncode == (130 if how == signal.SIGINT else -9)
+    until(lambda: not cluster.leftovers(), "workers keep no files")
+    (scene.log / "fast").touch()
+    resumed = skillgym("run", "--resume", "results", cwd=scene.root, limit=90)
+    assert resumed.code == 0, resumed.err
+    assert "resumed: 1 session finished before" in resumed.err
+    assert sorted(line["result"]["caseId"] for line in scene.journal()) == ["c0", "c1", "c2", "c3"]
+
+
+def agents(seconds: int) -> list[Any]:
+    return [one for one in running("sleep") if one.cmdline() == ["sleep", str(seconds)]]
+
+
+def test_a_run_ends_with_a_message_when_its_scheduler_is_gone(own_cluster: Cluster, tmp_path: Path) -> None:
+    own_cluster.start_worker()
+    slow = "touch $LOG/$task; [ $task = c0 ] || [ -e $LOG/fast ] || sleep 63; echo done > out.txt"
+    scene = Scene(tmp_path, own_cluster, slow, number=2)
+    process = scene.start()
+    until(lambda: len(scene.logged()) == 2 and scene.journal(), "one session has ended, one runs")
+    own_cluster.scheduler.kill()
+    own_cluster.scheduler.wait()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "the connection to the scheduler" in err
+    assert "--resume" in err
+    until(lambda: not agents(63), "no agent is left", 15)
+    (scene.log / "fast").touch()
+    own_cluster.start_scheduler()  # workers come back by themselves
+    resumed = skillgym("run", "--resume", "results", cwd=scene.root, limit=90)
+    assert resumed.code == 0, resumed.err
+    assert "resumed: 1 session finished before" in resumed.err
+
+
+def test_a_budget_ends_a_run_with_at_most_what_is_in_flight_beyond_it(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, SPENT + DONE, number=16)
+    ran = scene.run("--max-cost", "1")
+    assert "not started, since the run's budget was spent" in ran.err
+    assert 4 <= len(scene.journal()) <= 4 + 3  # four are paid for; three more may run when the fourth one ends
+    assert len(scene.journal("started")) == len(scene.journal())
+    assert set(scene.statuses().values()) == {"passed", "skipped"}
+
+
+def test_failures_end_a_run_on_workers_too(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, "true", number=16)
+    ran = scene.run("-x")
+    assert ran.code == 1, ran.err
+    assert len(scene.journal()) <= 4
+    assert set(scene.statuses().values()) == {"failed", "skipped"}
+
+
+def test_a_failed_repetition_is_retried_on_workers_too(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, 'mkdir "$LOG/$task" 2>/dev/null || echo done > out.txt', number=3)
+    ran = scene.run("--retry", "1")
+    assert ran.code == 0, ran.err
+    assert len(scene.journal()) == 6
+    assert (scene.root / "results").glob("*/*/*/repeat-1/session-2/stdout.log")
+
+
+def test_sessions_that_share_a_workspace_run_in_one_process_of_one_worker(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster)
+    cases = [case(f"c{index}", (f"file:lines contains 'c{index}'",)) for index in range(4)]
+    files = {"bench/core.json": suite(*cases)}
+    agent = runner("read -r _ task; echo $task >> lines; [ $(wc -l < lines) = $((${task#c} + 1)) ] || rm lines")
+    of_run = {"workspace": {"mode": "shared"}}
+    files["skillgym.config.yaml"] = json.dumps(
+        {**json.loads(config(agent, run=of_run)), "engine": engine_settings(cluster)}
+    )
+    repository(scene.root, files)
+    ran = scene.run()
+    assert ran.code == 0, ran.out
+
+
+def test_a_suite_that_works_in_a_folder_of_this_machine_is_refused(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster)
+    ran = scene.run("--cwd", ".")
+    assert ran.code == 2
+    assert "bench/core.json" in ran.err
+    assert "--engine local" in ran.err
