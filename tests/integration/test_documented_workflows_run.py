@@ -38,7 +38,7 @@ DOCUMENTED = documented()
 BY_ACT = {"actions/checkout"}  # act has the repository
 OURS = ("org/skillgym-action", "org/skillgym-action/composite")
 STARTS_ACTION = 'exec bash "$SKILLGYM_ACTION_ROOT/composite/run.sh"'
-MACHINES = ("macos-latest", "macos-15", "ubuntu-24.04-arm", "ubuntu-slim")
+MACHINES = ("macos-latest", "macos-15", "ubuntu-24.04-arm", "ubuntu-slim", "self-hosted", "linux")
 SAYS_DONE = {"type": "contains", "value": "done"}
 FILES = {
     "bench/core.json": suite(case("one"), case("two")),

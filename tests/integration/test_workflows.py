@@ -81,6 +81,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-compare-with-a-baseline",
         "docs-how-to-control-costs",
         "docs-how-to-nightly-trend",
+        "docs-how-to-many-machines",
         "docs-how-to-monorepo",
         "docs-how-to-re-run-failed-jobs",
         "docs-how-to-flaky-cases",

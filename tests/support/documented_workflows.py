@@ -45,6 +45,8 @@ def documented() -> list[Workflow]:
         stem = document.relative_to(REPOSITORY).with_suffix("").as_posix().replace("/", "-").lower()
         for number, text in enumerate(FENCE.findall(document.read_text(encoding="utf-8")), start=1):
             workflow = Workflow(file=f"{stem}-{number}.yml", text=text)
+            if "\n---\n" in text:
+                continue  # several documents: a manifest
             if isinstance(workflow.content, dict) and workflow.content.keys() >= {"on", "jobs"}:
                 found.append(workflow)
     return found
