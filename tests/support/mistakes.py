@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,7 +21,10 @@ DOCUMENT = REPOSITORY / "docs/reference/mistakes.md"
 SUITE, CONFIG, PYTHON, TYPESCRIPT = "bench/core.json", "skillgym.config.yaml", "bench/a_suite.py", "bench/a-suite.ts"
 EVALS = "skills/pages/evals/evals.json"
 SKILL = {"skills/pages/SKILL.md": "---\nname: pages\ndescription: Counts.\n---\nCount.\n"}
-_LINE = re.compile(r"^(?:error|::error[^:]*::|::warning[^:]*::|warning|note): ?(.*)$", re.MULTILINE)
+BEGIN = "<!-- messages -->"
+_SAYS = re.compile(r"^(?:[Ee]rror|warning): |^inconclusive: |^    ")
+_TIME = re.compile(r", in [\d.]+ m?s|, cost \$0\.00|, artifacts: \S+")
+_ENTRY = re.compile(r"^### (.*)\n\n`.*`\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +38,13 @@ class Mistake:
     command: tuple[str, ...] = ("check",)
     files: dict[str, str | bytes | None] = field(default_factory=dict)
     inputs: dict[str, str] | None = None
-    event: str = "pull_request"
     code: int = 2
 
     @property
     def written(self) -> str:
         """The command or the inputs, as the table shows them."""
         if self.inputs is not None:
-            return ", ".join(f"{key}: {value}" for key, value in self.inputs.items()) or f"on: {self.event}"
+            return ", ".join(f"{key}: {value}" for key, value in self.inputs.items())
         return " ".join(self.command)
 
 
@@ -59,10 +60,8 @@ def _config(name: str, text: str, command: str = "check") -> Mistake:
     return Mistake(name=name, files={CONFIG: text}, command=(command,))
 
 
-def _input(name: str, code: int = 2, event: str = "pull_request", **inputs: str) -> Mistake:
-    return Mistake(
-        name=name, inputs={key.replace("_", "-"): value for key, value in inputs.items()}, code=code, event=event
-    )
+def _input(name: str, code: int = 2, **inputs: str) -> Mistake:
+    return Mistake(name=name, inputs={key.replace("_", "-"): value for key, value in inputs.items()}, code=code)
 
 
 def _x(**changes: Any) -> str:
@@ -130,7 +129,7 @@ MISTAKES = (
     _suite("misspelt expectation", _x(expect=("flie:out.txt exists",))),
     _suite("expectation without a verb", _x(expect=("file:out.txt",))),
     _suite("unknown verb", _x(expect=("file:out.txt contain 'x'",))),
-    _suite("missing quotes", _x(expect=("file:out.txt contains done",))),
+    _suite("missing quotes", _x(expect=("file:out.txt contains done",)), code=0),
     _suite("invalid regular expression", _x(expect=("file:out.txt matches /(/",))),
     _suite("absolute path", _x(expect=("file:/etc/passwd exists",))),
     _suite("path that leads out", _x(expect=("file:../out.txt exists",))),
@@ -189,7 +188,7 @@ MISTAKES = (
     _input("results without a run", mode="report", results="shards/*"),
     _input("folder of the workspace that does not exist", working_directory="packages/web"),
     _input("suites that do not exist", suites="benchmarks"),
-    _input("base commit without a pull request", event="push", suites_from="base"),
+    _input("base commit without a pull request", suites_from="base"),
     _input("comment mode that does not exist", comment="sticky"),
 )
 
@@ -198,27 +197,36 @@ def message(mistake: Mistake, folder: Path) -> str:
     """Make the mistake in a new folder; its message. Raises AssertionError for another exit code."""
     root = repository(folder / "shop", mistake.files)  # type: ignore[arg-type]
     if mistake.inputs is not None:
-        payload: dict[str, object] = {"before": "0" * 40, "after": "1" * 40} if mistake.event == "push" else {}
-        event = (mistake.event, payload) if mistake.event == "push" else None
-        done = step(root, inputs=mistake.inputs, event=event)
-        code, text = done.code, done.said + done.log
+        payload: dict[str, object] = {"before": "0" * 40, "after": "1" * 40}
+        done = step(root, inputs=mistake.inputs, event=("push", payload))
+        code, text = done.code, done.said
     else:
         ran = skillgym(*mistake.command, cwd=root)
         code, text = ran.code, ran.err
     assert code == mistake.code, f"exit code {code}\n{text}"
-    return text.replace(str(folder / "shop"), "").strip()
+    return "\n".join(_without_what_varies(line) for line in text.splitlines() if _SAYS.search(line))
+
+
+def _without_what_varies(line: str) -> str:
+    return _TIME.sub("", line).strip()
+
+
+def table() -> str:
+    """The messages as a list for people, in Markdown."""
+    with ThreadPoolExecutor(2) as pool, tempfile.TemporaryDirectory() as folder:
+        folders = (Path(folder).resolve() / str(number) for number in range(len(MISTAKES)))
+        texts = list(pool.map(message, MISTAKES, folders))
+    return "\n".join(
+        f"### {mistake.name[0].upper()}{mistake.name[1:]}\n\n`{mistake.written}`\n\n```text\n{text}\n```\n"
+        for mistake, text in zip(MISTAKES, texts, strict=True)
+    )
+
+
+def written_messages(document: str) -> dict[str, str]:
+    """The messages that a document has, by the name of the mistake."""
+    return {name.lower(): text for name, text in _ENTRY.findall(document)}
 
 
 if __name__ == "__main__":
-
-    def one(mistake: Mistake) -> str:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                return message(mistake, Path(folder).resolve())
-            except AssertionError as error:
-                return f"!!! {error}"
-
-    with ThreadPoolExecutor(2) as pool:
-        for mistake, text in zip(MISTAKES, pool.map(one, MISTAKES), strict=True):
-            print(f"--- {mistake.name}: {mistake.written}\n{text}")
-    sys.exit(0)
+    before = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)[0]
+    DOCUMENT.write_text(f"{before}{BEGIN}\n\n{table()}", encoding="utf-8")
