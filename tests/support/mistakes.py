@@ -22,7 +22,7 @@ SUITE, CONFIG, PYTHON, TYPESCRIPT = "bench/core.json", "skillgym.config.yaml", "
 EVALS = "skills/pages/evals/evals.json"
 SKILL = {"skills/pages/SKILL.md": "---\nname: pages\ndescription: Counts.\n---\nCount.\n"}
 BEGIN = "<!-- messages -->"
-_SAYS = re.compile(r"^(?:[Ee]rror|warning): |^inconclusive: |^    ")
+_SAYS = re.compile(r"^(?:error|warning): |^inconclusive: |^    ")
 _TIME = re.compile(r", in [\d.]+ m?s|, cost \$0\.00|, artifacts: \S+")
 _ENTRY = re.compile(r"^### (.*)\n\n`.*`\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 

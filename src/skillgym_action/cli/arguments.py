@@ -70,7 +70,9 @@ class SettingsCommand(click.Command):
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             if as_json:
-                _print_errors((Problem(message=error.format_message()),), error.exit_code)
+                from skillgym_action.cli.usage_errors import usage_message
+
+                _print_errors((Problem(message=usage_message(error)),), error.exit_code)
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
