@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser pictures compare-agentv compare-harbor clean
+.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser pictures site compare-agentv compare-harbor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -74,6 +74,9 @@ test-browser: $(VENV)/development ## open the HTML report in Chromium, with axe-
 
 pictures: $(VENV)/development ## draw the pictures of the documentation: runs with a scripted model, in 7 minutes; ONLY=skill: of one run
 	eval "$$(tests/browser/chromium.sh)" && $(BIN)/python tests/support/pictures.py $(ONLY)
+
+site: $(VENV)/development ## build the documentation site in .cache/site/html; fails on links that lead nowhere
+	$(BIN)/python .github/site.py
 
 compare-agentv: $(VENV)/development ## compare scores with AgentV's own; installs it once (800 MB)
 	$(BIN)/python tests/support/compare_agentv.py

@@ -141,10 +141,14 @@ def _printed_end(error: BaseException, environment: Mapping[str, str]) -> EarlyE
         for problem in error.problems:
             _print_error(f"error: {problem}", environment)
         return EarlyEnd(exit_code=error.exit_code, problems=error.problems, reported=error.reported)
-    if isinstance(error, click.ClickException):
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         with suppress(OSError, ValueError):
             error.show()
-        return EarlyEnd(exit_code=error.exit_code, problems=(Problem(message=error.format_message()),))
+        return EarlyEnd(exit_code=error.exit_code, problems=(Problem(message="no command is named"),))
+    if isinstance(error, click.ClickException):
+        from skillgym_action.cli.usage_errors import usage_message
+
+        return printed(error.exit_code, f"error: {usage_message(error)}")
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return printed(ExitCode.CANCELLED, "cancelled")
     if isinstance(error, OSError | SystemExit):  # click and rich exit when the reader has closed stdout

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+# --- starter: files that `init` writes ----------------------------------------------------------------
+
+MAX_STARTER_SOURCE_BYTES = 1024**2  # of a file of the repository that is read for its test command or its title
+
 # --- model ------------------------------------------------------------------------------------------
 
 MAX_PROBLEM_CHARACTERS = 5_000  # of a problem: texts from users' files may be of any length

@@ -140,6 +140,13 @@ def _processes(context: LaunchContext) -> Iterator[ProcessLauncher]:
         raise KeyboardInterrupt from None
 
 
+@contextmanager
+def repository_of(context: LaunchContext) -> Iterator[Repository]:
+    """The repository, for a command that needs no other adapter. SIGINT and SIGTERM raise KeyboardInterrupt."""
+    with _processes(context) as processes:
+        yield Repository(context.root, processes, context.checkout)
+
+
 def configuration(settings: Settings, context: LaunchContext) -> Config:
     """The configuration of ``settings``. Raises ConfigError, UsageError.
 

@@ -116,7 +116,7 @@ def test_every_run_leaves_its_reports(tmp_path):
         pytest.param(
             ["README.md"], "README.md: no suite format has files ending in '.md'; suites end in", id="a format"
         ),
-        pytest.param(["--jbos", "2"], "No such option '--jbos'", id="an option"),
+        pytest.param(["--jbos", "2"], "unknown option --jbos; did you mean --jobs?", id="an option"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_clear_message(tmp_path, args, message):

@@ -94,7 +94,7 @@ def test_a_run_directory_is_kept_if_it_is_named(runs):
         pytest.param(
             ("base", "worse", "--json", "--report", "results=-"), "both write to standard", id="two documents"
         ),
-        pytest.param(("base",), "Missing argument 'HEAD'", id="one run"),
+        pytest.param(("base",), "missing argument 'HEAD'", id="one run"),
     ],
 )
 def test_what_cannot_be_compared_is_an_error(runs, args, said):

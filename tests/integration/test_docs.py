@@ -116,8 +116,8 @@ def test_tables_that_are_made_of_the_code_are_up_to_date(document):
 @pytest.mark.parametrize(
     ("document", "table"),
     [
-        ("README.md", "inputs"),
-        ("README.md", "outputs"),
+        ("docs/reference/action.md", "inputs"),
+        ("docs/reference/action.md", "outputs"),
         ("docs/reference/command-line.md", "options"),
         ("docs/reference/command-line.md", "exit-codes"),
         ("docs/reference/results.md", "troubles"),
@@ -127,10 +127,10 @@ def test_every_table_has_its_place(document, table):
     assert text_of(document).count(f"<!-- table: {table} -->\n| ") == 1
 
 
-def test_the_readme_has_the_inputs_and_outputs_of_the_action():
+def test_the_reference_has_the_inputs_and_outputs_of_the_action():
     action = yaml.safe_load(text_of("action.yml"))
     for section in ("inputs", "outputs"):
-        table = text_of("README.md").split(f"<!-- table: {section} -->")[1].split("<!-- end of table -->")[0]
+        table = reference("action").split(f"<!-- table: {section} -->")[1].split("<!-- end of table -->")[0]
         described = {name: entry["description"].replace("`", "") for name, entry in action[section].items()}
         assert {name: meaning.replace("`", "") for name, meaning in rows(table)[1:]} == described
 

@@ -191,7 +191,7 @@ def test_a_file_that_calls_itself_green_is_not_believed(tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        pytest.param([], "Missing argument 'RUN...'", id="nothing named"),
+        pytest.param([], "missing argument 'RUN...'", id="nothing named"),
         pytest.param(["nope"], "error: no such run: nope; name a run directory", id="no such run"),
         pytest.param(["bad"], "error: bad/results.json: not JSON: Expecting property name", id="not a run"),
         pytest.param(["out", "copy"], "'one' of bench/core.json on sh is in out/results.json and in copy/", id="twice"),

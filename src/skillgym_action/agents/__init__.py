@@ -33,8 +33,9 @@ class AgentInfo:
     workspace, that can name a key or another service. ``keyed_models``: beginnings of the models that cannot be used
     without a key. ``internal``: no configuration can name it. ``skills``: the folders of a workspace that skills under
     test are installed into for it. ``skills_variable``: the variable that has the absolute path of such a skill.
-    ``plugins``: whether it loads plugins from a folder. ``limits_tools``: whether it does what cases say about tools
-    and the system prompt. ``provider``: the service that it uses if neither its model nor an address names another one.
+    ``needs_no_program``: ``--runner`` can name it although it has no executable. ``plugins``: whether it loads plugins
+    from a folder. ``limits_tools``: whether it does what cases say about tools and the system prompt. ``provider``: the
+    service that it uses if neither its model nor an address names another one.
     """
 
     module: str
@@ -50,6 +51,7 @@ class AgentInfo:
     settings_files: tuple[str, ...] = ()
     keyed_models: tuple[str, ...] = ("",)
     internal: bool = False
+    needs_no_program: bool = False
     skills: tuple[str, ...] = ()
     skills_variable: str | None = None
     plugins: bool = False
@@ -215,7 +217,7 @@ AGENTS = {
         skills_variable="SKILLGYM_SKILL_DIR",
     ),
     "replay": AgentInfo(module="skillgym_action.agents.replay", replays=True, replays_changes=True),
-    "nop": AgentInfo(module="skillgym_action.agents.nop"),
+    "nop": AgentInfo(module="skillgym_action.agents.nop", needs_no_program=True),
     "reference": AgentInfo(
         module="skillgym_action.agents.reference", replays=True, replays_changes=True, internal=True
     ),

@@ -78,7 +78,9 @@ class SettingsCommand(click.Command):
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             if as_json:
-                _print_errors((Problem(message=error.format_message()),), error.exit_code)
+                from skillgym_action.cli.usage_errors import usage_message
+
+                _print_errors((Problem(message=usage_message(error)),), error.exit_code)
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -135,6 +137,22 @@ def _exit_codes() -> str:
 @click.version_option(__version__, prog_name="skillgym-action")
 def cli() -> None:
     """See ``help`` above: it lists the exit codes."""
+
+
+@cli.command()
+@click.option("--format", "suite_format", metavar="FORMAT", help="x-bench, python, typescript, agentv or evals.")
+@click.option("--agent", "agents", metavar="AGENT", multiple=True, help="Agent to run; may be repeated.")
+@click.option("--branch", metavar="NAME", help="Branch whose results are the baseline (default: the default branch).")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+def init(*, suite_format: str | None, agents: tuple[str, ...], branch: str | None, force: bool) -> int:
+    """Write a first suite, a configuration and a workflow for this repository; start no agent.
+
+    Without --format: evals if the repository has a skill without evals, else x-bench. Without --agent: the agents that
+    have an API key in the environment, or else one that is installed.
+    """
+    from skillgym_action.cli.init import write_starter
+
+    return write_starter(_context(), suite_format=suite_format, agents=agents, branch=branch, force=force)
 
 
 @cli.command(cls=SettingsCommand)

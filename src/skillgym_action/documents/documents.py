@@ -137,11 +137,27 @@ def checked(
     if instance is not None:
         return instance, ()
     misfits = [((*at, *path), _problem(document, (*at, *path), detail, model)) for path, detail in details]
+    misfits = _without_consequences(misfits)
     misfits.sort(key=lambda misfit: _order(misfit[1]))
     if count > MAX_REPORTED_PROBLEMS:
         top = Problem(message=f"{count:,} problems; these are the first", location=document.locate(at))
         return None, ((at, top), *misfits[:SHOWN])
     return None, tuple(misfits)
+
+
+def _without_consequences(misfits: list[tuple[KeyPath, Problem]]) -> list[tuple[KeyPath, Problem]]:
+    """The problems without keys that are missing only because they are misspelt."""
+    meant = {
+        (path[:-1], problem.remedy.split("'")[1])
+        for path, problem in misfits
+        if problem.remedy and problem.remedy.startswith("did you mean '") and path
+    }
+    missing = "is missing"
+    return [
+        (path, problem)
+        for path, problem in misfits
+        if problem.message != missing or not path or (path[:-1], path[-1]) not in meant
+    ]
 
 
 def _details(value: object, model: type[Model]) -> tuple[Model | None, list[tuple[KeyPath, ErrorDetails]], int]:

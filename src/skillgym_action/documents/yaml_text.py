@@ -59,6 +59,8 @@ def read_yaml(text: str) -> LocatedValue:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         words = ", ".join(part for part in (error.context, error.problem) if part)
+        if mark and text[mark.index : mark.index + 1] == "\t":
+            words = "YAML is indented with spaces, and this is a tab"
         raise NotationError(f"not YAML: {words}", offset=mark.index if mark else None) from error
     except yaml.reader.ReaderError as error:
         raise NotationError(f"not YAML: {error.reason}", offset=error.position) from error

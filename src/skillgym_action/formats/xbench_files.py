@@ -55,10 +55,12 @@ def rejection(path: str, head: str) -> NotASuite | None:
     if folder:
         return NotASuite(reason=f"is in the folder {folder}, and not an x-bench suite")
     if not head.replace("\0", "").strip("\ufeff\ufffd \t\r\n"):
-        return NotASuite(reason="is empty, and in a folder for suites", remedy="remove it", near_miss=True)
+        return NotASuite(
+            reason="is empty, and in a folder for suites", remedy="write a suite, or remove it", near_miss=True
+        )
     value = _value(head)
     if value is _NOT_JSON:
-        reason = "is not JSON" if len(head) < CUT else "is long, and does not begin like an x-bench suite"
+        reason = _not_json(head) if len(head) < CUT else "is long, and does not begin like an x-bench suite"
         similar = _mentions(head, "cases") or _mentions(head, "prompt")
         return NotASuite(reason=reason, remedy=_LEAVE_OUT, near_miss=similar)
     cases = _cases(value)
@@ -89,6 +91,16 @@ def _misnamed(head: str) -> NotASuite | None:
         remedy="rename it to *.bench.json, or leave it out with !PATH",
         near_miss=True,
     )
+
+
+def _not_json(text: str) -> str:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"is not JSON: line {error.lineno}, column {error.colno}: {error.msg[:1].lower()}{error.msg[1:]}"
+    except (ValueError, RecursionError):
+        pass
+    return "is not JSON"
 
 
 def _value(head: str) -> object:

@@ -99,6 +99,15 @@ class Repository:
             return self._git("remote", "get-url", "origin").decode().strip() if self.has_git else None
         return None
 
+    def default_branch(self) -> str:
+        """The default branch of the remote ``origin``; else the branch that is checked out; else ``main``."""
+        for names in (("refs/remotes/origin/HEAD", "refs/remotes/origin/"), ("HEAD", "refs/heads/")):
+            with suppress(OSError):
+                found = self._git("symbolic-ref", "--quiet", names[0]).decode().strip() if self.has_git else ""
+                if found.startswith(names[1]):
+                    return found.removeprefix(names[1])
+        return "main"
+
     def copy_to(self, target: Path, exclude: Iterable[str]) -> None:
         """Copy all files that git does not ignore, and commit them as the only commit of a new repository.
 

@@ -35,6 +35,8 @@ PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
 UNSUPPORTED = (("run", "judge", "agent"),)
 SNAPSHOTS = "skillgym.snapshots.json"  # the default of snapshots.path
 REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
+EXPRESSION = re.compile(r"\$\{\{\s*(?:secrets|vars|env|github|inputs|matrix|steps|needs|runner|job)\.")
+"""What GitHub replaces in workflow files, such as ``${{ secrets.KEY }}``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,6 +147,9 @@ def _validated(document: Document) -> ConfigFile:
     keys = [key_path for key_path, text in _texts(document.value) if looks_like_key(text)]
     named = "set it as an environment variable and refer to that: ${{ MY_KEY }}"
     _refuse(document, keys, "contains what looks like a key", named)
+    expressions = [key_path for key_path, text in _texts(document.value) if EXPRESSION.search(text)]
+    passed = "pass it to the step as a variable, NAME: ${{ secrets.NAME }} under env, and write ${{ NAME }} here"
+    _refuse(document, expressions, "GitHub replaces its expressions in workflows only", passed)
     unsupported = [key_path for key_path in UNSUPPORTED if _has(document.value, key_path)]
     _refuse(document, unsupported, "is not supported yet", "remove it")
     return validated(document, ConfigFile, error=ConfigError)

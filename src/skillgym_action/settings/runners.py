@@ -47,12 +47,17 @@ def selected_runners(config: Config, selectors: Iterable[str], environment: Mapp
 def is_agent(selector: str) -> bool:
     """Whether ``selector`` is an agent that needs no configuration, with or without a model: ``claude-code:opus``."""
     listing = AGENTS.get(selector.partition(":")[0])
-    return listing is not None and listing.executable is not None
+    return listing is not None and _is_selectable(listing)
+
+
+def _is_selectable(agent: AgentInfo) -> bool:
+    """Whether ``--runner`` can name it without any configuration."""
+    return agent.executable is not None or agent.needs_no_program
 
 
 def unknown_runner(selector: str, known: Iterable[str]) -> UsageError:
     """The error for a selector that selects no runner."""
-    choices = (*known, *(name for name, listing in AGENTS.items() if listing.executable))
+    choices = {*known, *(name for name, listing in AGENTS.items() if _is_selectable(listing))}
     return UsageError(f"unknown runner {selector!r}", remedy=did_you_mean(selector, choices))
 
 

@@ -104,6 +104,7 @@ def near_miss_warnings(discovery: Discovery) -> tuple[Problem, ...]:
     return (*discovery.warnings, *near)
 
 
+CONFIGURATION_BEGINNING = "skillgym.config."
 _CHECK = "`check` lists what was found and skipped"
 
 
@@ -187,6 +188,8 @@ def _folder(repository: Repository, path: str, target: Path) -> Path:
 
 def _named_suite(repository: Repository, file: Path, options: DiscoverOptions) -> FoundSuite:
     path = _relative(repository, file)
+    if PurePosixPath(path).name.startswith(CONFIGURATION_BEGINNING):
+        raise UsageError(f"{path} is a configuration, not a suite", remedy=f"name it with --config {path}")
     formats = options.formats or EXTENSIONS.get(file.suffix.lower(), ())
     if part := _as_part(repository, path, [name for name in formats if format_named(name).named(path)]):
         return part

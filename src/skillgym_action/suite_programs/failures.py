@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
+import sys
 import sysconfig
 import traceback
 from difflib import get_close_matches
@@ -139,6 +140,8 @@ def _message(error: BaseException) -> str:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
     except BaseException as trouble:  # noqa: BLE001 - a suite's own class may do anything
         text = f"its message cannot be read: {type(trouble).__name__}"
+    if isinstance(error, ImportError) and error.path:
+        text = text.removesuffix(f" ({error.path})")  # where the tool is installed does not help
     return cut(text, MAX_FAILURE_MESSAGE_CHARACTERS)
 
 
@@ -147,6 +150,11 @@ def _remedy(error: BaseException) -> str | None:
         return f"install {error.name!r} for the interpreter that runs suites, or put it beside the suite file"
     if isinstance(error, SystemExit):
         return "a suite file only defines cases; put what must not run on import under `if __name__ == '__main__'`"
+    if isinstance(error, ImportError) and (missing := re.match(r"cannot import name '(\w+)'", str(error))):
+        module = sys.modules.get(error.name or "")
+        known = [name for name in getattr(module, "__all__", dir(module)) if not name.startswith("_")]
+        close = get_close_matches(missing[1], known, n=1)
+        return f"did you mean {close[0]!r}?" if close else None
     unexpected = re.search(r"unexpected keyword argument '(\w+)'", _message(error))
     close = get_close_matches(unexpected[1], KNOWN, n=1) if unexpected else []
     return f"did you mean {close[0]!r}?" if close else None

@@ -1,0 +1,157 @@
+"""What can be found out about a repository without asking: its test command, skills, title, and agents to run."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from skillgym_action.documents.skill_files import SKILL_FILE, frontmatter, name_refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    Read = Callable[[str], str | None]
+    """The text of a file by its path in the repository; None if there is none, or it cannot be read."""
+
+NO_NPM_TEST = "no test specified"  # in the script that `npm init` writes
+_TITLE = re.compile(r"^# +(\S.*?) *#*$", re.MULTILINE)
+_MAKE_TEST = re.compile(r"^test *:(?!=)", re.MULTILINE)
+_PYTHON_TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TestCommand:
+    """How the tests of a repository are run.
+
+    ``named``: the command as people write it; ``run``: the line for the shell in a workspace, after ``setup``, which
+    installs what the tests need. None: nothing has to be installed.
+    """
+
+    named: str
+    run: str
+    setup: str | None = None
+
+    __test__ = False  # pytest would take the class for tests
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundSkill:
+    """A skill of the repository. ``folder``: its path, ``""`` for the root."""
+
+    name: str
+    folder: str
+
+    @property
+    def evals(self) -> str:
+        """Where its evals are."""
+        return (PurePosixPath(self.folder) / "evals" / "evals.json").as_posix()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RepositoryFacts:
+    """Facts about a repository. ``readme``: the text of README.md; ``title``: its first heading."""
+
+    files: frozenset[str]
+    test: TestCommand | None = None
+    skills: tuple[FoundSkill, ...] = ()
+    readme: str | None = None
+
+    @property
+    def title(self) -> str | None:
+        found = _TITLE.search(self.readme or "")
+        return found[1] if found else None
+
+    @property
+    def skills_without_evals(self) -> tuple[FoundSkill, ...]:
+        """Skills that have no ``evals.json`` yet; those nearest to the root first."""
+        return tuple(skill for skill in self.skills if skill.evals not in self.files)
+
+
+def repository_facts(files: Iterable[str], read: Read) -> RepositoryFacts:
+    """The facts about a repository with these files; paths are relative to its root."""
+    known = frozenset(files)
+    return RepositoryFacts(
+        files=known, test=_test_command(known, read), skills=tuple(_skills(known, read)), readme=read("README.md")
+    )
+
+
+def chosen_agents(
+    agents: Mapping[str, Sequence[str]], *, has_key: Callable[[str], bool], is_installed: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """The agents to run: for each key that is there the first one that uses it; else one that is installed.
+
+    ``agents``: the names of their keys, by agent. If none is installed either, the first one.
+    """
+    chosen: dict[str, str] = {}
+    for agent, keys in agents.items():
+        if key := next(filter(has_key, keys), None):
+            chosen.setdefault(key, agent)
+    found = tuple(dict.fromkeys(chosen.values())) or tuple(filter(is_installed, agents))[:1]
+    return found or tuple(agents)[:1]
+
+
+def _skills(files: Collection[str], read: Read) -> Iterable[FoundSkill]:
+    paths = sorted((path for path in files if PurePosixPath(path).name == SKILL_FILE), key=lambda one: one.count("/"))
+    for path in paths:
+        text, folder = read(path), PurePosixPath(path).parent
+        name = frontmatter(text).get("name", folder.name) if text else ""
+        if name and name_refusal(name) is None:
+            yield FoundSkill(name=name, folder="" if folder == PurePosixPath() else folder.as_posix())
+
+
+def _test_command(files: Collection[str], read: Read) -> TestCommand | None:
+    """The test command, by the build files in the root: the first one that has tests."""
+    for find in (_npm, _pytest, _cargo, _go, _make):
+        if found := find(files, read):
+            return found
+    return None
+
+
+def _npm(files: Collection[str], read: Read) -> TestCommand | None:
+    package = _json(read("package.json"))
+    scripts = package.get("scripts")
+    script = scripts.get("test") if isinstance(scripts, dict) else None
+    if not isinstance(script, str) or not script.strip() or NO_NPM_TEST in script:
+        return None
+    needs = package.get("dependencies") or package.get("devDependencies")
+    install = "npm ci" if "package-lock.json" in files else "npm install"
+    return TestCommand(named="npm test", run="npm test", setup=f"{install} --no-audit --no-fund" if needs else None)
+
+
+def _pytest(files: Collection[str], read: Read) -> TestCommand | None:
+    text = read("pyproject.toml") or ""
+    configured = "pytest.ini" in files or "[tool.pytest" in text
+    if not configured and not any(_PYTHON_TEST.search(path) for path in files):
+        return None
+    needs = ["pytest"]
+    if "[project]" in text or "setup.py" in files:
+        needs.append("-e .")
+    elif "requirements.txt" in files:
+        needs.append("-r requirements.txt")
+    setup = f"python3 -m venv .venv && .venv/bin/python -m pip install --quiet {' '.join(needs)}"
+    return TestCommand(named="pytest", run=".venv/bin/python -m pytest -q", setup=setup)
+
+
+def _cargo(files: Collection[str], _: Read) -> TestCommand | None:
+    return TestCommand(named="cargo test", run="cargo test") if "Cargo.toml" in files else None
+
+
+def _go(files: Collection[str], _: Read) -> TestCommand | None:
+    return TestCommand(named="go test", run="go test ./...") if "go.mod" in files else None
+
+
+def _make(files: Collection[str], read: Read) -> TestCommand | None:
+    names = [name for name in ("GNUmakefile", "makefile", "Makefile") if name in files]
+    has_test = bool(names) and _MAKE_TEST.search(read(names[0]) or "")
+    return TestCommand(named="make test", run="make test") if has_test else None
+
+
+def _json(text: str | None) -> dict[str, Any]:
+    try:
+        found = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,138 @@
+"""All files that ``init`` writes, and writing them: never over a file that is there, unless it is to be replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillgym_action.agents import AGENTS
+from skillgym_action.filesystem.folder import Folder
+from skillgym_action.model.errors import OutputError, UsageError
+from skillgym_action.processes.agent_keys import key_names
+from skillgym_action.repository.checkout import folder_to_write_in
+from skillgym_action.starter.starter_cases import skill_cases, starter_cases
+from skillgym_action.starter.starter_suites import SUITE_FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from skillgym_action.repository.checkout import Checkout
+    from skillgym_action.starter.repository_facts import FoundSkill, RepositoryFacts
+
+CONFIGURATION = "skillgym.config.yaml"
+WORKFLOW = ".github/workflows/skillgym.yml"
+SCHEMAS = "https://org.github.io/skillgym-action/schemas/v1"
+MODELS: Mapping[str, str] = {"claude-code": "claude-sonnet-4-6"}
+"""Models to name in the configuration; other agents use the default of their CLI."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StarterFile:
+    """A file to write. ``path``: relative to the repository."""
+
+    path: str
+    text: str
+
+
+def starter_files(
+    facts: RepositoryFacts, *, suite_format: str, agents: tuple[str, ...], branch: str
+) -> tuple[StarterFile, ...]:
+    """Suite, configuration and workflow. Raises UsageError for ``evals`` without a skill that has none.
+
+    ``suite_format``: a key of ``SUITE_FORMATS``. ``branch``: the default branch of the repository.
+    """
+    suite = _suite(facts, suite_format)
+    return (
+        suite,
+        StarterFile(path=CONFIGURATION, text=_configuration(agents)),
+        StarterFile(path=WORKFLOW, text=_workflow(agents, branch)),
+    )
+
+
+def write_files(files: Iterable[StarterFile], checkout: Checkout, root: Path, *, force: bool) -> None:
+    """Write files into the checkout. Raises UsageError if one is there and not ``force``, and OutputError."""
+    wanted = tuple(files)
+    there = [file.path for file in wanted if (root / file.path).exists() or (root / file.path).is_symlink()]
+    if there and not force:
+        remedy = "keep them, or replace them with --force"
+        raise UsageError(f"{', '.join(there)}: {'exists' if len(there) == 1 else 'exist'} already", remedy=remedy)
+    for file in wanted:
+        path = root / file.path
+        try:
+            with folder_to_write_in(path, checkout) as above:
+                Folder(above).write(path.name, file.text.encode(), 0o644)
+        except OSError as error:
+            raise OutputError(f"cannot write {file.path}: {error.strerror or error}") from error
+
+
+def _suite(facts: RepositoryFacts, suite_format: str) -> StarterFile:
+    chosen = SUITE_FORMATS[suite_format]
+    if suite_format == "evals":
+        skill = _skill(facts)
+        return StarterFile(path=skill.evals, text=chosen.text(skill_cases(skill), None, ""))
+    text = chosen.text(starter_cases(facts), facts.test, f"{SCHEMAS}/x-bench.json")
+    return StarterFile(path=chosen.file, text=text)
+
+
+def _skill(facts: RepositoryFacts) -> FoundSkill:
+    if facts.skills_without_evals:
+        return facts.skills_without_evals[0]
+    if facts.skills:
+        remedy = "add cases to them, or choose another --format"
+        raise UsageError("--format evals: each skill of the repository has evals already", remedy=remedy)
+    remedy = "add a folder with a SKILL.md, or choose another --format"
+    raise UsageError("--format evals: the repository has no skill, a folder with a SKILL.md", remedy=remedy)
+
+
+def _configuration(agents: tuple[str, ...]) -> str:
+    lines = [f"# yaml-language-server: $schema={SCHEMAS}/config.json", "runners:"]
+    for agent in agents:
+        model = f", model: {MODELS[agent]}" if agent in MODELS else ""
+        lines.append(f"  {agent}: {{ agent: {{ type: {agent}{model} }} }}")
+    return "\n".join(lines) + "\n"
+
+
+def _workflow(agents: tuple[str, ...], branch: str) -> str:
+    names = {agent: key_names(agent)[0] for agent in agents if AGENTS[agent].keys}
+    lines = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in dict.fromkeys(names.values())]
+    environment = "\n".join(["        env:", *lines, ""]) if lines else ""
+    return _WORKFLOW.replace("        ENVIRONMENT\n", environment).replace("BRANCH", _yaml_text(branch))
+
+
+def _yaml_text(text: str) -> str:
+    plain = text.replace("/", "").replace("-", "").replace("_", "").replace(".", "")
+    return text if plain.isalnum() and plain[0].isalpha() else "'" + text.replace("'", "''") + "'"
+
+
+_WORKFLOW = """\
+name: skillgym
+on:
+  push:
+    branches: [BRANCH]
+  pull_request:
+permissions: {}
+concurrency:
+  group: skillgym-${{ github.event.pull_request.number || github.sha }}
+  cancel-in-progress: true
+jobs:
+  agents:
+    runs-on: ubuntu-latest
+    timeout-minutes: 60
+    permissions:
+      contents: write # results of the default branch are kept on the branch skillgym-data, as the baseline
+      pull-requests: write # the comment
+    steps:
+      - uses: actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2
+        with:
+          fetch-depth: 0 # the baseline is of the commits that the pull request is based on
+          persist-credentials: false
+      - uses: org/skillgym-action@v1 # zizmor: ignore[unpinned-uses] or pin the commit of a release
+        id: skillgym
+        ENVIRONMENT
+      - uses: actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0
+        if: ${{ always() && steps.skillgym.outputs.report-dir }}
+        with:
+          name: skillgym-report
+          path: ${{ steps.skillgym.outputs.report-dir }}
+"""

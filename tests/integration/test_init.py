@@ -1,0 +1,161 @@
+"""The command `init`: what it writes passes `check` and the linters, and fails with an agent that does nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scratch import committed, git_in, skillgym, written
+
+TOOLS = Path(sys.executable).parent
+ROOT = Path(__file__).parents[2]
+NPM = {"package.json": json.dumps({"scripts": {"test": "node --test"}}), "README.md": "# Shop\n"}
+SKILL = {"skills/pages/SKILL.md": "---\nname: pages\ndescription: Counts pages.\n---\n\nCount the form feeds.\n"}
+REPOSITORIES = {
+    "npm": NPM,
+    "documented": {**NPM, "README.md": "# Shop\n\n## Testing\n\n`npm test`\n"},
+    "title": {"README.md": '# It\'s a /shop/ "of" C:\\books [1] (a+b)*\n'},
+    "nothing": {"src/main.c": "int main() {}\n"},
+    "skill": SKILL,
+}
+WRITTEN = {
+    "x-bench": "bench/starter.bench.json",
+    "python": "bench/starter_suite.py",
+    "typescript": "bench/starter-suite.ts",
+    "agentv": "bench/starter.eval.yaml",
+    "evals": "skills/pages/evals/evals.json",
+}
+
+
+def repository_with(folder: Path, files: dict[str, str], branch: str = "main") -> Path:
+    written(folder, files)
+    git_in(folder, "init", "--quiet", f"--initial-branch={branch}")
+    committed(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "suite_format"),
+    [(kind, name) for kind in REPOSITORIES for name in WRITTEN if (name == "evals") == (kind == "skill")],
+)
+def test_what_it_writes_is_valid_and_each_case_fails_with_an_agent_that_does_nothing(tmp_path, kind, suite_format):
+    folder = repository_with(tmp_path, REPOSITORIES[kind])
+    ran = skillgym("init", "--format", suite_format, cwd=folder)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"wrote {WRITTEN[suite_format]}\n" in ran.out
+    checked = skillgym("check", cwd=folder)
+    assert (checked.code, checked.err) == (0, "")
+    assert "OK: 1 suite, 2 cases, 1 runner" in checked.out
+    assert skillgym("check", "--nop", cwd=folder).code == 0
+    played = skillgym("run", "--runner", "nop", "--jobs", "1", cwd=folder)
+    assert played.code == 1, played.err
+    assert "failed: 2 failed of 2" in played.err
+
+
+def test_it_prints_the_next_three_commands(tmp_path):
+    folder = repository_with(tmp_path, NPM)
+    printed = skillgym("init", cwd=folder).out
+    commands = [line.strip().partition("   #")[0] for line in printed.splitlines() if line.startswith("  ")]
+    assert commands == [
+        "skillgym-action run --runner nop",
+        "skillgym-action doctor --install claude-code",
+        "skillgym-action run",
+    ]
+    first, _, last = (command.split()[1:] for command in commands)
+    assert skillgym(*first, cwd=folder).code == 1
+    assert skillgym(*last, cwd=folder, PATH="/usr/bin:/bin").code == 3  # the agent was not installed
+    assert "create the secret ANTHROPIC_API_KEY" in printed
+
+
+def test_an_agent_that_does_what_is_asked_is_green(tmp_path):
+    folder = repository_with(tmp_path, NPM | {"a.test.js": "require('node:test')('adds', () => {});\n"})
+    assert skillgym("init", "--agent", "codex", cwd=folder).code == 0
+    does = "echo 'npm test' > ANSWER.txt; printf '\\n## Testing\\n\\n    npm test\\n' >> README.md"
+    config = {"runners": {"does": {"agent": {"type": "command", "command": does}}}}
+    written(folder, {"skillgym.config.yaml": json.dumps(config)})
+    ran = skillgym("run", cwd=folder)
+    assert (ran.code, "passed: 2 passed of 2" in ran.err) == (0, True), ran.err
+
+
+def test_a_skill_without_evals_gets_evals_and_a_repository_without_skill_a_suite(tmp_path):
+    skilled, plain = repository_with(tmp_path / "a", SKILL), repository_with(tmp_path / "b", NPM)
+    assert "wrote skills/pages/evals/evals.json" in skillgym("init", cwd=skilled).out
+    assert "wrote bench/starter.bench.json" in skillgym("init", cwd=plain).out
+
+
+def test_agents_are_those_with_a_key_and_the_branch_is_that_of_the_repository(tmp_path):
+    folder = repository_with(tmp_path, NPM, branch="releases/2.x")
+    assert skillgym("init", cwd=folder, OPENAI_API_KEY="k-secret", ANTHROPIC_API_KEY="k-other").code == 0
+    texts = "".join((folder / name).read_text() for name in ("skillgym.config.yaml", ".github/workflows/skillgym.yml"))
+    assert "type: claude-code" in texts
+    assert "type: codex" in texts
+    assert "type: pi" not in texts
+    assert "OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}" in texts
+    assert "branches: [releases/2.x]" in texts or "branches: ['releases/2.x']" in texts
+    assert "k-secret" not in texts
+
+
+@pytest.mark.parametrize("agents", [("claude-code",), ("codex", "gemini", "copilot")])
+def test_the_workflow_passes_actionlint_and_zizmor(tmp_path, agents):
+    folder = repository_with(tmp_path, NPM)
+    assert skillgym("init", *(part for agent in agents for part in ("--agent", agent)), cwd=folder).code == 0
+    workflow = folder / ".github/workflows/skillgym.yml"
+    subprocess.run([TOOLS / "actionlint", workflow], check=True)
+    subprocess.run([TOOLS / "zizmor", "--offline", "--quiet", workflow], check=True)
+
+
+def test_the_workflow_uses_the_commits_of_actions_that_our_own_workflows_use(tmp_path):
+    folder = repository_with(tmp_path, NPM)
+    skillgym("init", cwd=folder)
+    used = re.findall(r"uses: (actions/\S+)", (folder / ".github/workflows/skillgym.yml").read_text())
+    known = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
+    assert len(used) == 2
+    assert [action for action in used if f"uses: {action}" not in known] == []
+
+
+def test_files_that_exist_are_kept_unless_they_are_to_be_replaced(tmp_path):
+    folder = repository_with(tmp_path, NPM | {"skillgym.config.yaml": "runners: {}\n"})
+    refused = skillgym("init", cwd=folder)
+    assert refused.code == 2
+    assert "skillgym.config.yaml: exists already; keep them, or replace them with --force" in refused.err
+    assert not (folder / "bench").exists()
+    assert skillgym("init", "--force", cwd=folder).code == 0
+    assert "type: claude-code" in (folder / "skillgym.config.yaml").read_text()
+
+
+def test_it_writes_through_no_link(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    folder = repository_with(tmp_path / "repository", NPM)
+    (folder / ".github").symlink_to(outside)
+    refused = skillgym("init", "--force", cwd=folder)
+    assert refused.code == 3
+    assert "cannot write .github/workflows/skillgym.yml" in refused.err
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--format", "xbench"), "--format: unknown format 'xbench'; did you mean 'x-bench'?"),
+        (("--agent", "claude"), "--agent: unknown agent 'claude'; did you mean 'claude-code'?"),
+        (("--format", "evals"), "--format evals: the repository has no skill, a folder with a SKILL.md"),
+    ],
+)
+def test_a_wrong_option_is_one_message(tmp_path, arguments, message):
+    refused = skillgym("init", *arguments, cwd=repository_with(tmp_path, NPM))
+    assert (refused.code, message in refused.err, refused.out) == (2, True, "")
+
+
+def test_it_works_in_a_folder_below_the_root_and_without_git(tmp_path):
+    folder = repository_with(tmp_path / "a", NPM | {"src/a.js": ""})
+    assert skillgym("init", cwd=folder / "src").code == 0
+    assert (folder / "bench/starter.bench.json").is_file()
+    plain = written(tmp_path / "b", NPM)
+    assert skillgym("init", cwd=plain).code == 0
+    assert "branches: [main]" in (plain / ".github/workflows/skillgym.yml").read_text()

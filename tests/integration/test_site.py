@@ -1,0 +1,79 @@
+"""The documentation site: all documents are pages, links lead somewhere, and it has the JSON Schemas."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from paths import REPOSITORY
+from skillgym_action.cli.schema import SCHEMAS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".cache", ".*_cache", ".skillgym-results", "__pycache__")
+
+
+def copied(folder: Path) -> Path:
+    """The repository in another folder: pages link to any of its files."""
+    shutil.copytree(REPOSITORY, folder / "repository", ignore=LEFT_OUT)
+    return folder / "repository"
+
+
+def build(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, folder / ".github/site.py"], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = copied(tmp_path_factory.mktemp("site"))
+    built = build(folder)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder / ".cache/site/html"
+
+
+def test_every_document_is_a_page_and_in_the_navigation(site):
+    documents = {path.relative_to(REPOSITORY / "docs").as_posix() for path in (REPOSITORY / "docs").rglob("*.md")}
+    settings = yaml.load((REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)
+    listed = {*re.findall(r"'([\w/.-]+\.md)'", str(settings["nav"]))}
+    assert listed == documents | {"index.md"}
+    assert [path for path in listed if not (site / path).with_suffix(".html").is_file()] == []
+
+
+def test_the_first_page_is_the_readme_with_links_that_fit(site):
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert "Test coding agents in your pull requests" in page
+    assert 'href="reference/x-bench.html"' in page
+    assert 'src="images/comment-light.png"' in page
+    assert 'href="https://github.com/org/skillgym-action/blob/main/examples"' in page
+    assert (site / "images/comment-light.png").is_file()
+
+
+def test_pages_ask_no_other_server(site):
+    page = (site / "index.html").read_text(encoding="utf-8")
+    loaded = re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"?(https?://[^\"\s>]+)", page)
+    assert [address for address in loaded if "org.github.io" not in address] == []
+
+
+def test_the_schemas_are_published(site):
+    for name, make in SCHEMAS.items():
+        schema = make()
+        if isinstance(schema, dict):
+            assert json.loads((site / "schemas/v1" / f"{name}.json").read_text(encoding="utf-8")) == schema
+
+
+@pytest.mark.parametrize("link", ["nowhere.md", "../reference/limits.md#nowhere"])
+def test_a_link_that_leads_nowhere_is_an_error(tmp_path, link):
+    folder = copied(tmp_path)
+    page = folder / "docs/explanation/statistics.md"
+    page.write_text(f"{page.read_text(encoding='utf-8')}\n[there]({link})\n", encoding="utf-8")
+    assert build(folder).returncode == 1

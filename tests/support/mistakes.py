@@ -1,0 +1,232 @@
+"""Typical mistakes of users, and the message that each of them gets.
+
+``python tests/support/mistakes.py`` writes the messages into docs/reference/mistakes.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from action_step import step
+from paths import REPOSITORY
+from scratch import case, repository, skillgym, suite
+
+DOCUMENT = REPOSITORY / "docs/reference/mistakes.md"
+SUITE, CONFIG, PYTHON, TYPESCRIPT = "bench/core.json", "skillgym.config.yaml", "bench/a_suite.py", "bench/a-suite.ts"
+EVALS = "skills/pages/evals/evals.json"
+SKILL = {"skills/pages/SKILL.md": "---\nname: pages\ndescription: Counts.\n---\nCount.\n"}
+BEGIN = "<!-- messages -->"
+_SAYS = re.compile(r"^(?:error|warning): |^inconclusive: |^    ")
+_TIME = re.compile(r", in [\d.]+ m?s|, cost \$0\.00|, artifacts: \S+")
+_ENTRY = re.compile(r"^### (.*)\n\n`.*`\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """What somebody wrote. ``files`` replace those of a repository without mistakes; None removes one.
+
+    ``inputs``: of the action, in place of a command; ``code``: the exit code.
+    """
+
+    name: str
+    command: tuple[str, ...] = ("check",)
+    files: dict[str, str | bytes | None] = field(default_factory=dict)
+    inputs: dict[str, str] | None = None
+    code: int = 2
+
+    @property
+    def written(self) -> str:
+        """The command or the inputs, as the table shows them."""
+        if self.inputs is not None:
+            return ", ".join(f"{key}: {value}" for key, value in self.inputs.items())
+        return " ".join(self.command)
+
+
+def _command(name: str, *command: str, code: int = 2, **files: str | None) -> Mistake:
+    return Mistake(name=name, command=command, code=code, files=dict(files))
+
+
+def _suite(name: str, text: str, path: str = SUITE, command: str = "check", code: int = 2) -> Mistake:
+    return Mistake(name=name, files={SUITE: None, path: text}, command=(command,), code=code)
+
+
+def _config(name: str, text: str, command: str = "check") -> Mistake:
+    return Mistake(name=name, files={CONFIG: text}, command=(command,))
+
+
+def _input(name: str, code: int = 2, **inputs: str) -> Mistake:
+    return Mistake(name=name, inputs={key.replace("_", "-"): value for key, value in inputs.items()}, code=code)
+
+
+def _x(**changes: Any) -> str:
+    return suite(case(**changes))
+
+
+MISTAKES = (
+    # options
+    _command("misspelt command", "chek"),
+    _command("misspelt option", "run", "--reapet", "3"),
+    _command("option without its value", "run", "--repeat"),
+    _command("text for a number", "run", "--repeat", "three"),
+    _command("zero repetitions", "run", "--repeat", "0"),
+    _command("percent for a rate", "run", "--min-pass-rate", "80"),
+    _command("percent sign in a rate", "run", "--min-pass-rate", "80%"),
+    _command("duration with an unknown unit", "run", "--timeout", "5 minutes"),
+    _command("currency sign in a cost", "run", "--max-cost", "$5"),
+    _command("unknown condition of --fail-on", "run", "--fail-on", "fails"),
+    _command("unknown format", "run", "--format", "xbench"),
+    _command("unknown report", "run", "--report", "junitxml=out.xml"),
+    _command("report without a path", "run", "--report", "junit"),
+    _command("unknown runner", "run", "--runner", "claude"),
+    _command("unknown case", "run", "--case", "oen"),
+    _command("unknown tag", "run", "--tag", "smok"),
+    _command("folder that does not exist", "run", "benhc"),
+    _command("file that is no suite", "run", CONFIG),
+    _command("run directory that does not exist", "report", ".skillgym-results/none"),
+    _command("baseline that does not exist", "run", "--baseline", "main.json"),
+    _command("shard outside of the range", "run", "--shard", "5/4"),
+    _command("shard that is not a pair", "run", "--shard", "2"),
+    _command("unknown schema", "schema", "configuration"),
+    _command("regression without a baseline", "run", "--fail-on", "regression"),
+    _command("unknown store", "run", "--store", "s3"),
+    _command("memory limit without a unit", "run", "--limits", "memory=512"),
+    _command("unknown limit", "run", "--limits", "ram=1GiB"),
+    _command("unknown keyword", "run", "-k", "one and"),
+    _command("configuration that does not exist", "run", "--config", "skillgym.yaml"),
+    # configuration
+    _config("misspelt key", "runner:\n  a: {agent: {type: nop}}\n"),
+    _config("agent as a list", "runners:\n  - claude-code\n"),
+    _config("agent as a text", "runners:\n  a: claude-code\n"),
+    _config("unknown agent type", "runners:\n  a: {agent: {type: claude}}\n"),
+    _config("agent without a type", "runners:\n  a: {agent: {model: claude-sonnet-4-6}}\n"),
+    _config(
+        "secret of GitHub in the configuration",
+        "runners:\n  a: {agent: {type: nop, env: {KEY: '${{ secrets.KEY }}'}}}\n",
+    ),
+    _config("list of variables", "runners:\n  a: {agent: {type: nop, env: [KEY]}}\n"),
+    _config("variable that is not set", "runners:\n  a: {agent: {type: nop, env: {KEY: '${KEY}'}}}\n"),
+    _config("tab in YAML", "runners:\n\ta: {agent: {type: nop}}\n"),
+    _config("unclosed bracket", "runners: {a: {agent: {type: nop}}\n"),
+    _config("empty configuration", "", "run"),
+    _config("repetitions as a text", "run: {repeat: three}\nrunners: {a: {agent: {type: nop}}}\n"),
+    _config("unknown key of run", "run: {repeats: 3}\nrunners: {a: {agent: {type: nop}}}\n"),
+    _config("judge without a model", "run: {judge: {api: anthropic}}\nrunners: {a: {agent: {type: nop}}}\n"),
+    _config("unknown api of the judge", "run: {judge: {api: claude, model: m}}\nrunners: {a: {agent: {type: nop}}}\n"),
+    _config("duplicate key", "runners: {}\nrunners: {a: {agent: {type: nop}}}\n"),
+    # suites
+    _suite("empty suite", ""),
+    _suite("comma too many", '{"name": "core", "cases": [],}'),
+    _suite("comment in JSON", '{"name": "core", // cases\n "cases": []}', "bench/core.bench.json"),
+    _suite("no cases", '{"name": "core", "cases": []}'),
+    _suite("misspelt key of a suite", suite(case()).replace('"cases"', '"case"'), "bench/core.bench.json"),
+    _suite("misspelt key of a case", suite(case()).replace('"prompt"', '"promt"')),
+    _suite("misspelt expectation", _x(expect=("flie:out.txt exists",))),
+    _suite("expectation without a verb", _x(expect=("file:out.txt",))),
+    _suite("unknown verb", _x(expect=("file:out.txt contain 'x'",))),
+    _suite("missing quotes", _x(expect=("file:out.txt contains done",)), code=0),
+    _suite("invalid regular expression", _x(expect=("file:out.txt matches /(/",))),
+    _suite("absolute path", _x(expect=("file:/etc/passwd exists",))),
+    _suite("path that leads out", _x(expect=("file:../out.txt exists",))),
+    _suite("id twice", suite(case("one"), case("one"))),
+    _suite("case without an id", suite({"prompt": "Do", "expect": ["file:a exists"]})),
+    _suite("timeout as a text", _x(timeout="5m")),
+    _suite("negative budget", _x(budget=-1)),
+    _suite("template that does not exist", suite(case(), workspace={"templateDir": "templates"})),
+    _suite("suite in the wrong folder", suite(case()), "tests/core.json"),
+    _suite("misspelt ending", suite(case()), "tests/core.bnech.json"),
+    _suite("syntax error in Python", "from skillgym_action import Suite\nsuite = Suite('a'\n", PYTHON),
+    _suite("misspelt name in Python", "from skillgym_action import Siute\n", PYTHON),
+    _suite(
+        "misspelt argument in Python", "from skillgym_action import Case\nsuite = [Case(id='a', promt='x')]\n", PYTHON
+    ),
+    _suite("Python suite without cases", "from skillgym_action import Suite\nsuite = Suite('a')\n", PYTHON),
+    _suite("TypeScript suite without a default export", 'import "skillgym";\nconst suite = [];\n', TYPESCRIPT),
+    _suite("syntax error in TypeScript", 'import { assert } from "skillgym";\nexport default [;\n', TYPESCRIPT),
+    _suite("misspelt key of a test in YAML", "tests:\n  - id: a\n    inptu: x\n    criteria: y\n", "EVAL.yaml"),
+    _suite(
+        "unknown assertion in YAML",
+        "tests:\n  - id: a\n    input: x\n    assertions: [{type: contain, value: y}]\n",
+        "EVAL.yaml",
+    ),
+    _suite("folder of cases that does not exist", "name: a\ntests: ./case/\n", "EVAL.yaml"),
+    Mistake(
+        name="eval without a prompt",
+        files={SUITE: None, **SKILL, EVALS: json.dumps({"evals": [{"id": 1, "expectations": ["x"]}]})},
+    ),
+    Mistake(
+        name="questions without a judge",
+        command=("run", "--runner", "nop"),
+        code=3,
+        files={
+            SUITE: None,
+            **SKILL,
+            EVALS: json.dumps({"evals": [{"id": 1, "prompt": "x", "expectations": ["It is good"]}]}),
+        },
+    ),
+    # running
+    Mistake(name="no suite", files={SUITE: None}, command=("run",)),
+    Mistake(name="no runner", files={CONFIG: None}, command=("run",)),
+    Mistake(
+        name="program of the agent that does not exist",
+        command=("run",),
+        code=3,
+        files={CONFIG: json.dumps({"runners": {"a": {"agent": {"type": "command", "command": ["clade"]}}}})},
+    ),
+    # the action
+    _input("misspelt input", runner="sh"),
+    _input("unknown mode", mode="report-only"),
+    _input("text for true or false", html="yes please"),
+    _input("rate in percent", min_pass_rate="80"),
+    _input("misspelt YAML of runners", runners="claude: {agent: {type: claude-code}"),
+    _input("unknown agent in runners", runners="claude: {agent: {type: claude}}"),
+    _input("results without a run", mode="report", results="shards/*"),
+    _input("folder of the workspace that does not exist", working_directory="packages/web"),
+    _input("suites that do not exist", suites="benchmarks"),
+    _input("base commit without a pull request", suites_from="base"),
+    _input("comment mode that does not exist", comment="sticky"),
+)
+
+
+def message(mistake: Mistake, folder: Path) -> str:
+    """Make the mistake in a new folder; its message. Raises AssertionError for another exit code."""
+    root = repository(folder / "shop", mistake.files)  # type: ignore[arg-type]
+    if mistake.inputs is not None:
+        payload: dict[str, object] = {"before": "0" * 40, "after": "1" * 40}
+        done = step(root, inputs=mistake.inputs, event=("push", payload))
+        code, text = done.code, done.said
+    else:
+        ran = skillgym(*mistake.command, cwd=root)
+        code, text = ran.code, ran.err
+    assert code == mistake.code, f"exit code {code}\n{text}"
+    return "\n".join(_without_what_varies(line) for line in text.splitlines() if _SAYS.search(line))
+
+
+def _without_what_varies(line: str) -> str:
+    return _TIME.sub("", line).strip()
+
+
+def table() -> str:
+    """The messages as a list for people, in Markdown."""
+    with ThreadPoolExecutor(2) as pool, tempfile.TemporaryDirectory() as folder:
+        folders = (Path(folder).resolve() / str(number) for number in range(len(MISTAKES)))
+        texts = list(pool.map(message, MISTAKES, folders))
+    return "\n".join(
+        f"### {mistake.name[0].upper()}{mistake.name[1:]}\n\n`{mistake.written}`\n\n```text\n{text}\n```\n"
+        for mistake, text in zip(MISTAKES, texts, strict=True)
+    )
+
+
+def written_messages(document: str) -> dict[str, str]:
+    """The messages that a document has, by the name of the mistake."""
+    return {name.lower(): text for name, text in _ENTRY.findall(document)}
+
+
+if __name__ == "__main__":
+    before = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)[0]
+    DOCUMENT.write_text(f"{before}{BEGIN}\n\n{table()}", encoding="utf-8")
