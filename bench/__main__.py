@@ -22,7 +22,8 @@ JOBS = 8
 ROUNDS = 3
 MOCKED = 200
 FILES = 100_000
-SINKS = ((10_000, 3, 150), (100_000, 30, 500))  # results, seconds, megabytes
+SINKS = ((10_000, 1.5, 150), (100_000, 12, 500))  # results, seconds, megabytes
+AGENTV_SECONDS = 2.6  # of the same suite of mock tests in AgentV 5, as docs/explanation/performance.md says
 TOOL = shutil.which("skillgym-action", path=os.fspath(Path(sys.executable).parent)) or "skillgym-action"
 
 FLOOR = """
@@ -128,7 +129,7 @@ def typescript() -> list[bool]:
     both, met = measured("typescript"), []
     for how, title in (("", "1000 cases in TypeScript"), (" at once", "the same, 8 at once")):
         ours, theirs = both[f"ours{how}"], both[f"theirs{how}"]
-        for what, unit, limit in (("seconds", "s", 0.4), ("megabytes", "MB", 0.6)):
+        for what, unit, limit in (("seconds", "s", 0.3), ("megabytes", "MB", 0.6)):
             ratio = ours[what] / theirs[what]
             figure = f"{ours[what]:.1f} {unit} / {theirs[what]:.1f} {unit} = {ratio:.2f}"
             named = f"{title}, against skillgym" if what == "seconds" else "peak memory of that"
@@ -140,7 +141,7 @@ def typescript() -> list[bool]:
 
 
 def agentv(folder: Path) -> list[bool]:
-    """The lines of the table about 200 tests of an AgentV suite on a mock target; agentv needs 2.6 s."""
+    """The lines of the table about 200 tests of an AgentV suite on a mock target."""
     place = folder / "agentv"
     place.mkdir()
     tests = [
@@ -155,7 +156,12 @@ def agentv(folder: Path) -> list[bool]:
     taken = medians({"ours": run}, folder, ROUNDS)["ours"]
     memory = peak_megabytes(run, folder)
     return [
-        row(f"{MOCKED} mock tests of an AgentV suite", f"{taken:.2f} s", "under 1 s", met=taken < 1),
+        row(
+            f"{MOCKED} mock tests of an AgentV suite, against AgentV",
+            f"{taken:.2f} s / {AGENTV_SECONDS} s = {taken / AGENTV_SECONDS:.2f}",
+            "under 1 s",
+            met=taken < 1,
+        ),
         row("peak memory of that", f"{memory:.0f} MB", "under 100 MB", met=memory < 100),
     ]
 
@@ -253,11 +259,11 @@ def main() -> int:
         )
         title = f"{CASES} trivial cases, --jobs {JOBS}, against a bare thread pool"
         met = [
-            row(title, f"{ours:.2f} s / {floor:.2f} s = {ours / floor:.2f}", "at most 2.5", met=ours / floor <= 2.5),
+            row(title, f"{ours:.2f} s / {floor:.2f} s = {ours / floor:.2f}", "at most 1.5", met=ours / floor <= 1.5),
             row("peak memory of that run", f"{memory:.0f} MB", "at most 80 MB", met=memory <= 80),
             row("--help", f"{small['help'] * 1000:.0f} ms", "under 150 ms", met=small["help"] < 0.15),
             row("--version", f"{small['version'] * 1000:.0f} ms", "under 150 ms", met=small["version"] < 0.15),
-            row("one trivial case", f"{small['one'] * 1000:.0f} ms", "under 250 ms", met=small["one"] < 0.25),
+            row("one trivial case", f"{small['one'] * 1000:.0f} ms", "under 150 ms", met=small["one"] < 0.15),
             *sinks(),
             *shards(),
             *typescript(),
