@@ -22,7 +22,7 @@ JOBS = 8
 ROUNDS = 3
 MOCKED = 200
 FILES = 100_000
-SINKS = ((10_000, 3, 150), (100_000, 30, 500))  # results, seconds, megabytes
+SINKS = ((10_000, 1.5, 150), (100_000, 12, 500))  # results, seconds, megabytes
 TOOL = shutil.which("skillgym-action", path=os.fspath(Path(sys.executable).parent)) or "skillgym-action"
 
 FLOOR = """
