@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 512 * 1024
 _LONGEST_UNMEASURED = 2 * CHUNK_BYTES  # characters: what a text of this length can contain takes little memory
+_LONGEST_SHARED, _MOST_SHARED = 80, 20_000  # characters of a text; texts
 _BLANK = " \t\r\n"
 _BLANKS = re.compile(rf"[{_BLANK}]*+")
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<closed>")?|[\[\]{},]', re.DOTALL)
@@ -53,6 +54,7 @@ class JsonStream:
         self._text, self._at, self._ended = "", 0, False
         self._bytes = self._objects = 0
         self._lines, self._column = 1, 1  # of the first character in ``_text``
+        self._texts: dict[str, str] = {}
         self.at: list[str | int] = []
 
     def peek(self) -> str:
@@ -191,7 +193,12 @@ class JsonStream:
 
     def _object(self, members: list[tuple[str, object]]) -> dict[str, object]:
         """Return an object. Raises NotationError for too many, _Doubled for two members of one name."""
-        value = dict(members)
+        # Texts that rows have in common, such as names, are one text in memory: a third of what results take.
+        shared = self._texts.setdefault if len(self._texts) < _MOST_SHARED else self._texts.get
+        value = {
+            name: shared(item, item) if type(item) is str and len(item) <= _LONGEST_SHARED else item
+            for name, item in members
+        }
         if len(value) != len(members):
             raise _Doubled
         if len(members) > self._most.value.members:

@@ -45,6 +45,8 @@ class Samples:
 
 
 NO_SAMPLES = Samples(passed=0, judged=0)
+ONE_PASSED = Samples(passed=1, judged=1)
+ONE_FAILED = Samples(passed=0, judged=1)
 
 
 def samples_of(result: Result, repetitions: int | None = None) -> Samples:
@@ -55,6 +57,11 @@ def samples_of(result: Result, repetitions: int | None = None) -> Samples:
     if result.carried:
         carried = result.carried.samples[:repetitions]
         return Samples(passed=sum(carried), judged=len(carried))
+    if len(result.attempts) == 1:  # most have one: no counting
+        (only,) = result.attempts
+        if only.status not in JUDGED or (repetitions is not None and only.repetition > repetitions):
+            return NO_SAMPLES
+        return ONE_PASSED if only.status in _HELD else ONE_FAILED
     first: dict[int, Status] = {}
     for attempt in _judged(result.attempts):
         if repetitions is None or attempt.repetition <= repetitions:
@@ -71,7 +78,8 @@ def samples_by_case(results: Iterable[Result], repetitions: int | None = None) -
     for result in results:
         if not result.expected_fail and result.runner is not None and result.status is not Status.SKIPPED:
             key = result.suite.path, result.case_id
-            found[key] = found.get(key, NO_SAMPLES) + samples_of(result, repetitions)
+            own = samples_of(result, repetitions)
+            found[key] = found[key] + own if key in found else own
     return found
 
 
@@ -85,7 +93,7 @@ def passed_after_failure(result: Result) -> bool:
 
 def is_flaky(result: Result, repetitions: int | None = None) -> bool:
     """Whether its sessions differ: at least 5 with mixed results, or a pass only after a retry."""
-    if result.expected_fail:
+    if result.expected_fail or (len(result.attempts) <= 1 and result.carried is None):
         return False
     samples = samples_of(result, repetitions)
     return passed_after_failure(result) or (samples.is_mixed and samples.judged >= MIN_FLAKY_SESSIONS)

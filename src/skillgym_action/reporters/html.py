@@ -24,6 +24,7 @@ from skillgym_action.limits import (
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.model.session_artifacts import NOT_STORED
 from skillgym_action.model.verdicts import GREEN
+from skillgym_action.reporters.html_matrix import shown_executions
 from skillgym_action.reporters.html_session import Arms, address, execution_data, fitted, session_data, session_id
 from skillgym_action.reporters.html_view import FixedParts, html_view
 from skillgym_action.reporters.markdown import PACKAGED, environment
@@ -113,15 +114,21 @@ def _sessions(report: RunReport, artifacts: ArtifactSource | None) -> Iterator[s
     """A script element with data for each execution and each session.
 
     What a session does not use of its space is shared by those after it; sessions that are not green get more. Those of
-    other arms come last.
+    other arms come last. Executions that the tables leave out have no page, and their sessions are counted.
     """
     left = MAX_HTML_BYTES
     arms = Arms(report.results, report.other_arms)
-    weights = sum(_weight_of(result, arms) * (1 + len(result.attempts)) for result in report.all_results)
+    shown = [
+        result for some in (report.results, report.other_arms, report.quarantined) for result in shown_executions(some)
+    ]
+    weights = sum(_weight_of(result, arms) * (1 + len(result.attempts)) for result in shown)
     before = _sessions_before(report)
     yield _data("settings", html_data(json.dumps(dict(limits_in_words(report.limits)))))
     left_out = 0
-    for result in report.all_results:
+    if len(shown) < len(report.all_results):
+        left_out = sum(len(result.attempts) for result in report.all_results)
+        left_out -= sum(len(result.attempts) for result in shown)
+    for result in shown:
         weight = _weight_of(result, arms)
         text, _ = fitted(execution_data(result, report.links, arms), _space(left, weight, weights))
         yield _data(f"execution-{result.index}", text, address(result, other=arms.is_other(result)))

@@ -33,6 +33,16 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
 
 
+def shown_executions(results: Sequence[Result]) -> list[Result]:
+    """Return those that the HTML report has tables and pages of, in their order; green ones are left out first."""
+    if len(results) <= MAX_HTML_EXECUTIONS:
+        return list(results)
+    red = [result for result in results if result.status not in GREEN]
+    green = [result for result in results if result.status in GREEN]
+    kept = {id(result) for result in (red + green)[:MAX_HTML_EXECUTIONS]}
+    return [result for result in results if id(result) in kept]
+
+
 @dataclass(slots=True)
 class CaseRows:
     """The cases of a run as rows, its runners as columns. If there are too many, green executions are left out first.
@@ -48,13 +58,9 @@ class CaseRows:
     _results: list[Result] = field(init=False)
 
     def __post_init__(self) -> None:
-        results = list(self.report.results)
-        if len(results) > MAX_HTML_EXECUTIONS:
-            red = [result for result in results if result.status not in GREEN]
-            green = [result for result in results if result.status in GREEN]
-            kept = {id(result) for result in (red + green)[:MAX_HTML_EXECUTIONS]}
-            results = [result for result in results if id(result) in kept]
-            self.red_left_out = max(0, len(red) - MAX_HTML_EXECUTIONS)
+        results = shown_executions(self.report.results)
+        red = sum(result.status not in GREEN for result in self.report.results)
+        self.red_left_out = max(0, red - MAX_HTML_EXECUTIONS)
         self.left_out = len(self.report.results) - len(results)
         self._results = results
         named = {runner_of(result) for result in results}

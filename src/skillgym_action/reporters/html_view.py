@@ -188,10 +188,13 @@ def _by_runner(report: RunReport) -> dict[str, list[Result]]:
 
 
 def _cases_left_out(rows: CaseRows) -> Markup:
+    if not rows.left_out:
+        return NOTHING
+    where = inline("; they have no page here, and are in results.json")
     if rows.red_left_out:
         note = inline(f", {rows.red_left_out:,} of them not green")
-        return left_out(rows.left_out, "execution") + note
-    return left_out(rows.left_out, "green execution", "green executions")
+        return left_out(rows.left_out, "execution") + note + where
+    return left_out(rows.left_out, "green execution", "green executions") + where
 
 
 def _reasons(report: RunReport) -> Iterator[str]:

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from junit_xml import TestCase, TestSuite
 
 from skillgym_action.limits import (
+    MAX_FULL_JUNIT_CASES,
     MAX_REPORTED_EXPLANATION_CHARACTERS,
     MAX_REPORTED_MESSAGE_CHARACTERS,
     MAX_REPORTED_OUTPUT_CHARACTERS,
@@ -35,11 +36,15 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
 
 
+_ABRIDGED = f"green cases have no output and no properties: the run has more than {MAX_FULL_JUNIT_CASES:,} cases"
 _VERDICTS = {True: "passed", False: "failed", None: "cannot tell"}
 
 
 def render(report: RunReport) -> Iterator[str]:
-    """XML text, a piece for each suite and runner."""
+    """Yield XML text, a piece for each suite and runner.
+
+    Of very many cases those that are green have no output and no properties; a property of each suite says so.
+    """
     groups: dict[tuple[str, str], list[Result]] = {}
     results_and_quarantined = (*report.results, *report.quarantined)
     for result in results_and_quarantined:
@@ -50,7 +55,8 @@ def render(report: RunReport) -> Iterator[str]:
     for (path, runner_id), results in groups.items():
         suite = results[0].suite
         label = suite.name if names[suite.name] <= 1 else path
-        tree = _suite(xml_text(f"{label}.{runner_id}" if runner_id else label), results, report)
+        name = xml_text(f"{label}.{runner_id}" if runner_id else label)
+        tree = _suite(name, results, report, abridged=len(results_and_quarantined) > MAX_FULL_JUNIT_CASES)
         yield tostring(tree, "unicode") + "\n"
     yield "</testsuites>\n"
 
@@ -65,26 +71,30 @@ def _sums(results: tuple[Result, ...] | list[Result]) -> dict[str, str]:
     }
 
 
-def _suite(name: str, results: list[Result], report: RunReport) -> Element:
-    cases = [_case(name, result) for result in results]
+def _suite(name: str, results: list[Result], report: RunReport, *, abridged: bool) -> Element:
+    cases = [_case(name, result, abridged=abridged and result.status in GREEN) for result in results]
     path = xml_text(results[0].suite.path)
-    suite = TestSuite(name, cases, timestamp=xml_text(report.started_at), file=path)
+    properties = {"skillgym.abridged": _ABRIDGED} if abridged else None
+    suite = TestSuite(name, cases, timestamp=xml_text(report.started_at), file=path, properties=properties)
     tree = cast("Element", suite.build_xml_doc())
     del tree.attrib["disabled"]
     tree.set("time", _seconds(sum(result.duration_ms for result in results)))
     for element, result in zip(tree.iter("testcase"), results, strict=True):
-        _complete(element, result, report.sampled_repetitions)
+        if abridged and result.status in GREEN:
+            element.set("time", _seconds(result.duration_ms))
+        else:
+            _complete(element, result, report.sampled_repetitions)
     return tree
 
 
-def _case(classname: str, result: Result) -> TestCase:
+def _case(classname: str, result: Result, *, abridged: bool) -> TestCase:
     location = result.location
     case = TestCase(
         xml_text(result.case_id),
         classname=classname,
         file=xml_text(location.path if location else result.suite.path),
         line=location.line if location else None,
-        stdout=xml_text(tail(result.final_output or "", MAX_REPORTED_OUTPUT_CHARACTERS)),
+        stdout="" if abridged else xml_text(tail(result.final_output or "", MAX_REPORTED_OUTPUT_CHARACTERS)),
     )
     if result.status is Status.PASSED:
         return case

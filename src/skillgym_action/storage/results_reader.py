@@ -81,7 +81,7 @@ _MOST = StreamLimits(
 
 
 @dataclass(slots=True)
-class StoredSuite:
+class SuiteRows:
     """A suite of a results file with its results in the order of the file."""
 
     suite: BenchmarkSuite
@@ -98,7 +98,7 @@ class StoredResults:
     """
 
     head: Results
-    suites: tuple[StoredSuite, ...]
+    suites: tuple[SuiteRows, ...]
     runners: Mapping[str, Runner]
     warnings: tuple[Problem, ...]
     problems: tuple[tuple[KeyPath, str], ...]
@@ -124,7 +124,7 @@ class _Reader:
         self._stream, self._shown = stream, shown
         self._head: dict[str, object] = {}
         self._runners: dict[str, Runner] | None = None
-        self._suites: list[StoredSuite] = []
+        self._suites: list[SuiteRows] = []
         self._warnings: list[Problem] = []
         self._rows = 0
         self._problems: list[tuple[KeyPath, str]] = []
@@ -167,7 +167,7 @@ class _Reader:
             refuse(self._shown, [(tuple(self._stream.at), "must be a list")])
         return self._stream.items()
 
-    def _suite(self) -> StoredSuite:
+    def _suite(self) -> SuiteRows:
         """Return the suite that comes next. Results that cannot be nouns yet are left as entries; see ``_settle``."""
         head: dict[str, object] = {}
         lists: dict[str, list[Any]] = {}
@@ -181,7 +181,7 @@ class _Reader:
                 lists[_LISTS[key]] = self._results(early, is_arms=key == "otherArms")
             head[key] = () if key in _LISTS else self._stream.value()
         suite = self._suite_of(head, self._stream.at)
-        return StoredSuite(early if early == suite else suite, **lists)
+        return SuiteRows(early if early == suite else suite, **lists)
 
     def _suite_of(self, head: dict[str, object], at: Iterable[str | int]) -> BenchmarkSuite:
         entry = self._checked(SuiteEntry, head, tuple(at))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
     from skillgym_action.model.run_report import LimitSettings, RunReport, StoppedForFutility
-    from skillgym_action.storage.results_reader import StoredResults, StoredSuite
+    from skillgym_action.storage.results_reader import StoredResults, SuiteRows
 
 RESULTS = "results.json"
 
@@ -93,7 +93,7 @@ def stored_run(directory: Path) -> StoredRun:
     )
 
 
-def _arms(stored: StoredSuite) -> tuple[str, ...]:
+def _arms(stored: SuiteRows) -> tuple[str, ...]:
     rows = (*stored.results, *stored.other_arms, *stored.quarantined)
     return tuple(dict.fromkeys(row.arm for row in rows if row.arm is not None))
 

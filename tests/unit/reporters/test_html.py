@@ -332,4 +332,17 @@ def test_what_lists_leave_out_is_counted():
     page = page_of(run_report("\n".join(lines)))
     shown = [one.text_content() for one in html.document_fromstring(page).xpath("//p[@class='muted']")]
     assert "3 more executions left out" in shown  # of those whose sessions differ
-    assert "205 more executions left out, 2 of them not green" in shown
+    assert "205 more executions left out, 2 of them not green; they have no page here, and are in results.json" in shown
+
+
+def test_executions_that_the_tables_leave_out_have_no_page_and_are_counted():
+    """Otherwise a page of each would make the report larger than a browser opens."""
+    cases = [f"c{number} passed" for number in range(MAX_HTML_EXECUTIONS + 40)]
+    page = page_of(run_report("\n".join([*cases, "last failed"])))
+    assert page.count('id="execution-') == MAX_HTML_EXECUTIONS
+    assert f'id="execution-{MAX_HTML_EXECUTIONS + 40}"' in page
+    assert '<script type="application/json" id="left-out">41</script>' in page
+    assert "41 more green executions left out; they have no page here, and are in results.json" in " ".join(
+        html.document_fromstring(page).text_content().split()
+    )
+    assert len(page) < MAX_HTML_BYTES

@@ -15,6 +15,7 @@ from lxml import etree
 from builders import run_report
 from hostile import any_text
 from paths import DATA, SUPPORT
+from skillgym_action.limits import MAX_FULL_JUNIT_CASES
 from skillgym_action.model.errors import Location
 from skillgym_action.model.result import Outcome
 from skillgym_action.reporters.junit import render
@@ -224,3 +225,22 @@ def test_nothing_of_the_package_below_warns():
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_of_very_many_cases_green_ones_are_short_and_the_report_says_so():
+    cases = [f"c{number} passed" for number in range(MAX_FULL_JUNIT_CASES)]
+    text = "".join(render(run_report("\n".join([*cases, "last failed: no out.txt"]))))
+    root = etree.fromstring(text.encode(), etree.XMLParser(huge_tree=True))
+    (note,) = [one.get("value") for one in root.iter("property") if one.get("name") == "skillgym.abridged"]
+    assert note == "green cases have no output and no properties: the run has more than 20,000 cases"
+    found = list(root.iter("testcase"))
+    assert len(found) == MAX_FULL_JUNIT_CASES + 1 == int(root.get("tests"))
+    assert [child.tag for child in found[0]] == []
+    assert found[0].get("time") is not None
+    assert "properties" in [child.tag for child in found[-1]]
+
+
+def test_of_many_cases_all_are_whole():
+    cases = [f"c{number} passed" for number in range(MAX_FULL_JUNIT_CASES)]
+    text = "".join(render(run_report("\n".join(cases))))
+    assert ("skillgym.abridged" in text, text.count('"skillgym.status"')) == (False, MAX_FULL_JUNIT_CASES)
