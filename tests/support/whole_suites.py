@@ -36,7 +36,7 @@ X_BENCH = {
         "templateDir": "template",
         "bootstrap": {"command": "sh", "args": ["-c", "x"], "timeout": 5, "env": {"A": "b"}},
         "limits": {"memory": "2GiB", "cpus": 1.5, "pids": 100},
-        "build": {"context": "template", "dockerfile": "x.py"},
+        "image": "python:3.12-slim",
         "workdir": "/app",
         "user": "1000",
         "network": {"mode": "allow-list", "hosts": ["example.com"]},
