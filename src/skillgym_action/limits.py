@@ -62,8 +62,6 @@ MAX_BUNDLE_LINK_BYTES = 4095  # of the target of a symbolic link, as in operatin
 # --- containers of sessions -------------------------------------------------------------------------
 MAX_COPIED_BYTES = 2 * 1024**3  # of a workspace or a home that is copied out of a container
 MAX_SUITE_PROGRAM_BYTES = 16 * 1024**2  # of a file of a suite that is put into a container
-MAX_PASSWD_BYTES = 1024**2
-REMOVED_PATHS_AT_ONCE = 500  # of one command in a container
 
 # --- supervisor: the process that starts all programs -----------------------------------------------
 

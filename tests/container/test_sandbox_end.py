@@ -55,7 +55,7 @@ with open_sandbox("docker", settings) as sandbox:
     spec = ContainerSpec(image="python:3.12-slim")
     with sandbox.create(sandbox.image(spec), spec) as container:
         container.put([BundleEntry("file", "given", 0o644).with_content(5, b"given")], "/work")
-        command = ContainerCommand(argv=("sh", "-c", "cat given; echo made > made; ls /out"), cwd="/work")
+        command = ContainerCommand(argv=("sh", "-c", "cat given; echo made > made; ! ls /out"), cwd="/work")
         capture = container.run(command, stdout=Path("/out/stdout"), stderr=Path("/out/stderr"))
         files = {entry.path: b"".join(entry.chunks()) for entry in container.get("/work")}
         print(capture.exit_code, Path("/out/stdout").read_text(), files)

@@ -62,13 +62,11 @@ def test_a_fork_bomb_is_stopped_and_the_container_stays_usable(sandbox: Sandbox,
         assert run(container, tmp_path, "cat", "/app/after").out == "x"
 
 
-def test_a_container_with_as_many_processes_as_it_may_refuses_programs(sandbox: Sandbox, tmp_path: Path):
+def test_a_container_with_as_many_processes_as_it_may_stays_usable(sandbox: Sandbox, tmp_path: Path):
     sleepers = "import os, time\ntry:\n  while os.fork(): pass\nexcept OSError: os._exit(0)\ntime.sleep(600)"
     with box(sandbox, replace(SPEC, limits=ContainerLimits(pids=12))) as container:
         run(container, tmp_path, "python3", "-c", sleepers, keep_processes=True, timeout=30.0)
-        refused = run(container, tmp_path, "true", keep_processes=True).capture
-        assert refused.ending in {Ending.REFUSED, Ending.NOT_STARTED, Ending.SIGNALLED, Ending.EXITED}
-        assert refused.exit_code != 0
+        assert "fork" in run(container, tmp_path, "sh", "-c", "/bin/true; /bin/true", keep_processes=True).err
         run(container, tmp_path, "true")
         assert run(container, tmp_path, "echo", "alive").out == "alive\n"
 

@@ -276,6 +276,69 @@ def test_without_a_network_nothing_is_reached(tmp_path):
     assert ran(root).code == 0
 
 
+def test_what_the_network_refused_is_named_in_the_message_of_a_session_that_failed(tmp_path):
+    agent = "python3 -c 'import urllib.request as r; r.urlopen(\"http://example.com\", timeout=9)'; true"
+    hosts = {"mode": "allow-list", "hosts": ["pypi.org"]}
+    root = boxed(tmp_path, case(), agent=agent, network=hosts)
+    assert ran(root).code == 1
+    (result,) = results_of(root)
+    assert "the container's network refused: " in result["error"]["message"]
+    assert "example.com" in result["error"]["message"]
+    refused = json.loads((root / "results" / result["artifactDir"] / "network.json").read_text())["refused"]
+    assert "example.com" in refused[0]["target"]
+
+
+# --- arms and skills --------------------------------------------------------------------------------
+
+
+def test_an_arm_adds_and_removes_files_of_the_container(tmp_path):
+    found = "ls > out.txt; cat instructions.txt >> out.txt 2>/dev/null; true"
+    text = suite(
+        case(expect=("file:out.txt contains 'with the arm'", "no-file:old.txt")),
+        workspace=BOX,
+        arms={"with": {"files": "arms/with", "remove": ["old.txt"]}, "without": {}},
+    )
+    files = {
+        "bench/core.json": text,
+        "bench/arms/with/instructions.txt": "with the arm",
+        "old.txt": "old",
+        "skillgym.config.yaml": config(runner(found)),
+    }
+    root = repository(tmp_path, files)
+    done = ran(root)
+    assert {result["arm"]: result["status"] for result in results_of(root)} == {"with": "passed"}, done.out
+
+
+def test_a_skill_under_test_is_in_the_container(tmp_path):
+    # evals of skills have no workspace of their own that could name an image: the repository's skill is copied
+    agent = "cat .claude/skills/greeter/SKILL.md .agents/skills/greeter/SKILL.md > out.txt"
+    files = {
+        "bench/core.json": suite(case(expect=("file:out.txt contains 'Greet'", "diff:out.txt")), workspace=BOX),
+        ".claude/skills/greeter/SKILL.md": "---\nname: greeter\ndescription: d\n---\nGreet.\n",
+        "skillgym.config.yaml": config(runner(agent)),
+    }
+    root = repository(tmp_path, files)
+    assert ran(root).code == 0
+    created = json.loads((root / "results" / results_of(root)[0]["artifactDir"] / "workspace.json").read_text())
+    assert created["created"] == ["out.txt"]
+
+
+def test_a_recorded_session_is_played_in_a_container(tmp_path):
+    root = boxed(tmp_path, case(expect=("file:out.txt contains '0'", "test:grep -q bookworm /etc/os-release")))
+    assert ran(root, "--record", "recorded").code == 0
+    replay = {"agent": {"type": "replay", "sessions": "recorded"}}
+    (root / "skillgym.config.yaml").write_text(json.dumps({"runners": {"sh": replay}}))
+    assert ran(root, output="played").code == 0
+
+
+def test_an_image_that_is_not_there_makes_the_session_errored_and_the_others_run(tmp_path):
+    root = boxed(tmp_path, case(timeout=60), image="no-such-image.example/a:1")
+    done = ran(root)
+    (result,) = results_of(root)
+    assert (done.code, result["status"]) == (3, "errored"), done.out
+    assert "no-such-image.example/a:1" in result["error"]["message"]
+
+
 # --- where there is no engine -----------------------------------------------------------------------
 
 

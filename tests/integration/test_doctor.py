@@ -327,3 +327,12 @@ def test_what_is_known_of_the_job(root, path, env, told):
 
 def test_off_github_nothing_is_said_of_it(root, path):
     assert "GitHub" not in doctor(root, path).out
+
+
+def test_it_says_that_no_engine_of_containers_answers(root, path):
+    ran = doctor(root, path, DOCKER_HOST=f"unix://{root}/no.sock")
+    remedy = "start Docker, or set DOCKER_HOST to the address of an engine"
+    said = f"none: no Docker engine answers at unix://{root}/no.sock: No such file or directory; {remedy}"
+    assert line(ran, "containers") == f"· {said}"
+    ran = doctor(root, path, "--sweep", DOCKER_HOST=f"unix://{root}/no.sock")
+    assert (line(ran, "containers"), ran.code) == (f"✗ {said}", 1)

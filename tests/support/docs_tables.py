@@ -17,7 +17,7 @@ from format_agents import of_formats, of_skill_folders
 from github_events import of_github_events
 from github_faults import of_github_faults
 from paths import REPOSITORY
-from positions import of_attempts, of_positions
+from positions import of_attempts, of_containers, of_positions
 from skillgym_action.agents import AGENTS
 from skillgym_action.cli.arguments import cli
 from skillgym_action.model.exit_codes import EXIT_CODES
@@ -112,6 +112,7 @@ TABLES = {
     "configuration": of_configuration,
     "attempts": of_attempts,
     "positions": of_positions,
+    "attempts-in-containers": of_containers,
     "ways-of-writing": of_ways,
     "formats": of_formats,
     "skill-folders": of_skill_folders,

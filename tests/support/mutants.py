@@ -51,7 +51,7 @@ NOT_LINKED = re.compile(r"python|pip|[aA]ctivate|skillgym-action")
 class Mutant:
     """``text`` is a part of a line that occurs once in ``file``. ``removes``: which protection is gone without it.
 
-    ``root``: the tests can fail only where root runs them.
+    ``root``: the tests can fail only where root runs them. ``engine``: they need a Docker engine.
     """
 
     name: str
@@ -61,6 +61,7 @@ class Mutant:
     removes: str
     tests: tuple[str, ...]
     root: bool = False
+    engine: bool = False
 
     def stale(self, repository: Path) -> str | None:
         """Why the entry no longer fits the repository; None where it does."""
@@ -209,6 +210,8 @@ def main() -> int:
             found[_shown(mutant, f"stale: {stale}")] += 1
         elif mutant.root and os.geteuid() != 0:
             found[_shown(mutant, "not tried: needs root")] += 1
+        elif mutant.engine and "DOCKER_HOST" not in os.environ:
+            found[_shown(mutant, "not tried: needs DOCKER_HOST")] += 1
         else:
             usable.append(mutant)
     place = Path(tempfile.mkdtemp(prefix="mutants-"))

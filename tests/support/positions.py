@@ -193,3 +193,59 @@ def _cell(attempt: Attempt, position: str) -> str:
     if POSSIBLE in own:
         return "P"
     return {POSSIBLE: "U", VARIES: "M"}.get(found.get("ordinary user", REFUSED), "R")
+
+
+# --- from inside the containers of sessions ---------------------------------------------------------
+
+IN_CONTAINER = ("bootstrap", "agent", "test command")
+"""The positions that are in the container of a session; graders and checks run outside of it, as without one."""
+OWN_OF_USER = frozenset({"reopen the log of its own output, which is among the results"})  # there it is a pipe
+OWN_OF_ROOT = OWN_OF_USER | {
+    "become root with `sudo`, `su` or `doas`",
+    "change Node.js, npm, git, Python or the shell",
+    "change users, the loader or what shells read at their start",
+    "have cron run something later",
+    "leave its control group",  # a folder in memory; the control groups in it are read-only
+    "put a program into a folder of `PATH`",
+    "read passwords",
+    "replace its own folders, which the tool reads",
+    "run a program with its owner's or its group's rights",
+}
+SEARCH = "  until found_other; do sleep 0.1; done\n  found_host\n"
+
+
+def of_the_container(user: str) -> frozenset[str]:
+    """What succeeds there by design: it reaches the container itself, which is removed after the session."""
+    return OWN_OF_ROOT if user == "0:0" else OWN_OF_USER
+
+
+def in_container(attempts: Iterable[Attempt], mark: str, user: str, **places: str | Path) -> dict[str, str | None]:
+    """A checkout whose only session runs in a container, and attacks from there.
+
+    No process of the machine can be found there, so the script is given what it would have found: ``pid`` in ``places``
+    is one of the machine, ``others`` a folder that an agent of the machine works in.
+    """
+    pid, others = places.pop("pid"), places.pop("others")
+    known = f"  TOOL={pid} SUPERVISOR={pid} OTHER={pid} HOST={pid} OTHERS_WORKSPACE={others}\n"
+    text = script(attempts, mark, **places)
+    assert SEARCH in text
+    text = text.replace(SEARCH, known)
+    attacked = case("attacked", ({"test": "sh attack.sh attack 'test command'"},), prompt="attack agent", timeout=240)
+    bootstrap = "sh attack.sh attack bootstrap"
+    workspace = {"image": "python:3.12-slim", "network": "none", "user": user, "bootstrap": bootstrap}
+    return {
+        "skillgym.config.yaml": _runner(text),
+        "attack.sh": text,
+        PART: suite(attacked, workspace=workspace),
+        "bench/checks.py": "ANSWER = 42",
+        "bench/core.json": None,
+    }
+
+
+def of_containers() -> Iterator[tuple[str, ...]]:
+    """The table of the documentation: what succeeds in a container, which reaches the container alone."""
+    yield "Attempt", "as root of the container", "as its user"
+    for attempt in ATTEMPTS:
+        if attempt.words in OWN_OF_ROOT | OWN_OF_USER:
+            cells = ("P" if attempt.words in own else "R" for own in (OWN_OF_ROOT, OWN_OF_USER))
+            yield f"{attempt.area}: {attempt.words}", *cells

@@ -227,12 +227,13 @@ def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
 @cli.command(cls=SettingsCommand)
 @click.option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
 @click.option("--probe", is_flag=True, help="Run one short session on each runner; this costs a little.")
+@click.option("--sweep", is_flag=True, help="Remove containers and networks that killed runs left.")
 @JSON
-def doctor(*, install: tuple[str, ...], probe: bool, as_json: bool, **fields: Any) -> int:
+def doctor(*, install: tuple[str, ...], probe: bool, sweep: bool, as_json: bool, **fields: Any) -> int:
     """Check what is installed, configured, reachable and permitted: one line each, with the remedy."""
     from skillgym_action.cli.doctor import diagnose
 
-    return diagnose(_settings(fields), _context(), install=install, probe=probe, as_json=as_json)
+    return diagnose(_settings(fields), _context(), install=install, probe=probe, as_json=as_json, sweep=sweep)
 
 
 @cli.command(cls=SettingsCommand)

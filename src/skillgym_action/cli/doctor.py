@@ -7,6 +7,7 @@ import platform
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -77,14 +78,21 @@ class DoctorCheck:
 
 
 def diagnose(
-    settings: Settings, context: LaunchContext, *, install: tuple[str, ...], probe: bool, as_json: bool = False
+    settings: Settings,
+    context: LaunchContext,
+    *,
+    install: tuple[str, ...],
+    probe: bool,
+    as_json: bool = False,
+    sweep: bool = False,
 ) -> int:
     """Print a line for each check, as soon as it is done; 1 if one of them found a problem. Raises UsageError."""
     terminal = terminal_for(settings, context)
     done = []
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
         show = _shown_line(settings, context)
-        for check in checks(services, settings, context, install=install, probe=probe):
+        found = checks(services, settings, context, install=install, probe=probe)
+        for check in chain(found, container_checks(services, context, sweep=sweep)):
             done.append(check)
             if not as_json:
                 show(check)
@@ -119,6 +127,30 @@ def _print_json(done: Iterable[DoctorCheck], code: int, context: LaunchContext) 
         for check in done
     ]
     print_document(DoctorDocument(exit_code=code, checks=parts), context.redactor)
+
+
+def container_checks(services: Services, context: LaunchContext, *, sweep: bool) -> Iterator[DoctorCheck]:
+    """The engine of containers: whether one answers, and what it can do. ``sweep``: remove what killed runs left."""
+    from skillgym_action.sandboxes import SandboxSettings, open_sandbox
+
+    check = partial(DoctorCheck, subject="containers")
+    settings = SandboxSettings(
+        run="doctor", environment=context.environment, cancelled=services.cancelled, redact=context.redactor.text
+    )
+    try:
+        with open_sandbox("docker", settings, sweep=False) as sandbox:
+            able = sandbox.capabilities
+            facts = ", ".join(f"{name} {value}" for name, value in able.details)
+            disk = "by the storage" if able.disk == "quota" else "measured while programs run"
+            limits = ", ".join(f"disk ({disk})" if name == "disk" else name for name in sorted(able.limits))
+            yield check(text=f"Docker: {facts}; limits: {limits}")
+            if sweep:
+                removed = sandbox.sweep()
+                yield check(text=f"removed {', '.join(removed)}" if removed else "killed runs left nothing")
+    except SkillgymError as error:
+        problem = error.problems[0]
+        state = State.PROBLEM if sweep else State.NOTE
+        yield check(text=f"none: {problem.message}", state=state, remedy=problem.remedy)
 
 
 def checks(

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
+from skillgym_action.model.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
@@ -157,12 +159,23 @@ class SandboxContainer(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
-def open_sandbox(kind: str, settings: SandboxSettings) -> Sandbox:
+def open_sandbox(kind: str, settings: SandboxSettings, *, sweep: bool = True) -> Sandbox:
     """The sandbox of this type, connected. ``kind``: a key of ``SANDBOXES`` but ``none``.
 
-    Raises SandboxError if the engine does not answer; UsageError if the extra is not installed.
+    ``sweep``: remove what killed runs left. Raises SandboxError if the engine does not answer; UsageError if the extra
+    is not installed.
     """
     module = SANDBOXES[kind]
     if module is None:
         raise ValueError(f"{kind!r} is no sandbox")
-    return cast("Callable[[SandboxSettings], Sandbox]", import_module(module).sandbox)(settings)
+    try:
+        make = cast("Callable[[SandboxSettings], Sandbox]", import_module(module).sandbox)
+    except ModuleNotFoundError as error:
+        if error.name != kind:
+            raise
+        remedy = f"pip install 'skillgym-action[{kind}]'"
+        raise UsageError(f"the sandbox {kind} needs the Python package {kind}", remedy=remedy) from error
+    sandbox = make(settings)
+    if sweep:
+        sandbox.sweep()
+    return sandbox

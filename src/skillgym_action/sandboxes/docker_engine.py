@@ -54,6 +54,7 @@ class Engine:
             parts.path if parts.scheme == "unix" else (parts.hostname or "", parts.port or 2375)
         )
         with self.errors(f"no Docker engine answers at {self.shown(self.address)}", START_IT):
+            self._connect().close()  # a client that cannot connect leaves its sockets open
             self.api = docker.APIClient(
                 base_url=self.address,
                 version="auto",

@@ -66,7 +66,6 @@ class DockerSandbox:
         self._networks = DockerNetworks(self.engine, settings.run, proxies)
         self._containers: set[DockerContainer] = set()
         self._lock = threading.Lock()
-        self.sweep()
 
     def __enter__(self) -> Self:
         return self

@@ -59,6 +59,7 @@ def store_follow_up(
         "home": str(workspace.home),
         "workspace": record.archive if workspace.is_own else None,
         "sessionId": record.report.session_id,
+        **({"inContainer": True} if workspace.in_container else {}),
         "questions": [to_json(question) for question in record.questions],
     }
     services.directory.write(folder / EXPLAIN, json.dumps(document, indent=1))

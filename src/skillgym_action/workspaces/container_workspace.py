@@ -19,7 +19,7 @@ from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import MAX_COPIED_BYTES, MAX_SUITE_PROGRAM_BYTES, REMOVED_PATHS_AT_ONCE
+from skillgym_action.limits import MAX_COPIED_BYTES, MAX_SUITE_PROGRAM_BYTES
 from skillgym_action.model.containers import ContainerCommand, Owner
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.model.session import Capture, Ending, SessionPlaces
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 SESSION_FOLDER = "/skillgym"
 """In the container: home and scratch folder of the agent, homes of graders. It belongs to root."""
+REMOVED_PATHS_AT_ONCE = 500  # of one command in the container
 PRIVATE_MODE, READABLE_MODE, PROGRAM_MODE = 0o700, 0o755, 0o755
 COPY_LIMITS = BundleLimits(file_bytes=MAX_COPIED_BYTES, total_bytes=MAX_COPIED_BYTES)
 _WILDCARDS = frozenset("*?[")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS
 from skillgym_action.agents.model_hosts import model_hosts
 from skillgym_action.filesystem.bundle import BundleError
-from skillgym_action.limits import MAX_PASSWD_BYTES, VERSION_SECONDS
+from skillgym_action.limits import VERSION_SECONDS
 from skillgym_action.model.containers import ContainerCommand, ContainerLimits, NetworkMode, NetworkPolicy, Owner
 from skillgym_action.model.errors import InstallError, SandboxError, UsageError
 from skillgym_action.processes.agent_installs import VERSION
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.workspace import SessionWorkspace
     from skillgym_action.workspaces.workspaces import Workspaces
 
+PASSWD_BYTES = 1024**2  # at most, of a file with users or groups
 MUSL = {"amd64": "/lib/ld-musl-x86_64.so.1", "arm64": "/lib/ld-musl-aarch64.so.1"}
 DEFAULT_WORKDIR = "/workspace"
 """The folder of workspaces in images that name none: a workspace cannot be the root of a file system."""
@@ -252,7 +253,7 @@ def _owner(user: str, container: SandboxContainer) -> Owner:
 
 def _rows(container: SandboxContainer, path: str) -> list[list[str]]:
     with suppress(BundleError):
-        text = (container.read(path, MAX_PASSWD_BYTES) or b"").decode("utf-8", "replace")
+        text = (container.read(path, PASSWD_BYTES) or b"").decode("utf-8", "replace")
         rows = (line.split(":") for line in text.splitlines())
         return [row for row in rows if len(row) > 3 and row[2].isdigit()]  # noqa: PLR2004 - name, password, id, group
     return []
