@@ -70,6 +70,8 @@ class ExecutionDigests:
             yield spec.container
             if build := spec.container.build:
                 yield self._file(build.context)
+        if spec.preparation:
+            yield spec.preparation
 
     def _input(self, file: InputFile) -> object:
         return file.path, file.read_only, self._file(file.source) if file.source else file.content

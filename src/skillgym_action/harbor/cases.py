@@ -62,6 +62,7 @@ def _verifier(task: TaskFolder, settings: TaskSettings, location: Location) -> H
         timeout=settings.verifier_timeout,
         user=settings.verifier_user,
         env=_merged(settings.env, settings.verifier_env),
+        digest=task.digest(TESTS),
         location=location,
     )
 
@@ -84,6 +85,7 @@ def _workspace(task: TaskFolder, settings: TaskSettings) -> WorkspaceSpec:
         preparation=TaskPreparation(
             env=settings.env,
             environment=task.folder / ENVIRONMENT if brings_files else None,
+            digest=task.digest(ENVIRONMENT) if brings_files else "",
             healthcheck=settings.healthcheck,
         ),
     )

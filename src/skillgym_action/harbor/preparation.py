@@ -36,12 +36,13 @@ class TaskPreparation:
     """Removes what an image has at the paths of tests and solution, makes the folders of logs, waits until it is ready.
 
     ``environment``: a folder whose content the agent finds where it works, of a task whose image is not built. ``env``:
-    of the task.
+    of the task. ``digest``: of the content of that folder.
     ``solution``: the folder of the reference solution that the session runs; None: it runs an agent.
     """
 
     env: Variables = ()
     environment: Path | None = None
+    digest: str = ""
     healthcheck: Healthcheck | None = None
     solution: Path | None = None
 

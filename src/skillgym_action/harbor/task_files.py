@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -103,11 +102,18 @@ class TaskFolder:
 
     def _digests(self, part: str) -> Iterator[tuple[str, str]]:
         """SHA-256 and path of each file in one of the folders, that is neither empty nor large; links are left out."""
-        for file in sorted(islice((self.folder / part).rglob("*"), MAX_HARBOR_FILES)):
-            if file.is_symlink() or not file.is_file() or not 0 < file.stat().st_size <= MAX_COMPARED_BYTES:
-                continue
-            with suppress(OSError), open(file, "rb", opener=self.opener) as opened:
-                yield sha256(opened.read()).hexdigest(), file.relative_to(self.folder).as_posix()
+        for file in _regular_files(self.folder / part):
+            if 0 < file.stat().st_size <= MAX_COMPARED_BYTES:
+                yield sha256(file.read_bytes()).hexdigest(), file.relative_to(self.folder).as_posix()
+
+    def digest(self, part: str) -> str:
+        """SHA-256 over the paths and contents of the files in one of the folders; those of links are left out."""
+        whole = sha256()
+        for file in _regular_files(self.folder / part):
+            with file.open("rb") as opened:
+                content = file_digest(opened, "sha256").hexdigest()
+            whole.update(f"{file.relative_to(self.folder).as_posix()}\0{content}\n".encode(errors="surrogateescape"))
+        return whole.hexdigest()
 
     def instruction(self) -> str:
         """The prompt: the instruction without the marks at its beginning that keep it out of training data.
@@ -126,3 +132,13 @@ class TaskFolder:
         if UNUSABLE.search(prompt):
             raise SuiteError.of(self.problem(INSTRUCTION, "contains a NUL character", "remove it"))
         return prompt
+
+
+def _regular_files(folder: Path) -> list[Path]:
+    """The regular files below a folder, sorted; neither links nor what is behind them.
+
+    They are not opened as files of the suite, whose digests leave out data that only the suite reads.
+    """
+    return [
+        file for file in sorted(islice(folder.rglob("*"), MAX_HARBOR_FILES)) if not file.is_symlink() and file.is_file()
+    ]

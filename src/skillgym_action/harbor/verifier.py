@@ -42,15 +42,17 @@ _EXECUTABLE = f"chmod 755 {TEST_PATH}"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HarborVerifier:
-    """Runs the tests of a task. ``tests``: their folder; ``timeout`` is in seconds; ``user`` None: that of the image.
+    """Runs the tests of a task, once the agent's processes have ended; what it left in place of a reward is removed.
 
-    The agent's processes have ended by then: whatever it left in place of the reward is removed before the tests run.
+    ``tests``: their folder; ``timeout`` is in seconds; ``user`` None: that of the image. ``digest``: of the content of
+    the tests, so that results of other tests are not compared with theirs.
     """
 
     tests: Path
     timeout: float
     user: str | None = None
     env: Variables = ()
+    digest: str = ""
     location: Location | None = None
 
     name: ClassVar[str] = "tests/test.sh"

@@ -160,7 +160,8 @@ def test_a_ready_image_gets_the_files_of_the_environment(tmp_path):
     files = task(task='[environment]\ndocker_image = "x"\n', docker=None) | {"tasks/one/environment/a.txt": "a"}
     (case,) = loaded(tasks(tmp_path, files)).cases
     assert case.workspace.container.image == "x"
-    assert case.workspace.preparation.environment == tmp_path / "tasks/one/environment"
+    preparation = case.workspace.preparation
+    assert (preparation.environment, len(preparation.digest)) == (tmp_path / "tasks/one/environment", 64)
 
 
 @pytest.mark.parametrize(
@@ -282,3 +283,16 @@ def test_tests_behind_a_link_are_refused(tmp_path):
 def test_warnings(tmp_path, files, message):
     (warning,) = loaded(tasks(tmp_path, task() | files)).warnings
     assert message in str(warning)
+
+
+# --- what stored results are compared by ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["tests/data.json", "tests/test.sh"])
+def test_other_tests_are_another_assertion(tmp_path, name):
+    first = loaded(tasks(tmp_path / "a", task() | {f"tasks/one/{name}": "1\n"}))
+    second = loaded(tasks(tmp_path / "b", task() | {f"tasks/one/{name}": "2\n"}))
+    same = loaded(tasks(tmp_path / "c", task() | {f"tasks/one/{name}": "1\n"}))
+    digests = [suite.cases[0].assertions[0].digest for suite in (first, second, same)]
+    assert digests[0] == digests[2] != digests[1]
+    assert all(not path.startswith("tasks/one/tests/") for path in first.files)
