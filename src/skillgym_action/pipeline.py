@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.baselines.pooling import Wanted
     from skillgym_action.baselines.reading import BaseHistory
+    from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.forecast import Forecast
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.stages.baseline import StoredBaseline
+    from skillgym_action.stages.execute import Executed
     from skillgym_action.storage.merge import StoredReports
     from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
 
@@ -182,8 +184,7 @@ def run(
 ) -> RunReport:
     """Run the whole pipeline and return the report with its decision. ``show`` is called before it is published.
 
-    ``command``: the name of the command, for the run report and the journal. ``workers``: of other machines, opened for
-    the sessions; None: they run on this machine.
+    ``command``: its name, for report and journal. ``workers``: opened for the sessions; None: they run on this machine.
     """
     began, times = services.clock.now(), _StageTimes(services)
     base = read_baseline(services, options)
@@ -204,12 +205,10 @@ def run(
     times.ended("suites and plan")
     to_run = carrying.plan if workers else install_agents(services, carrying.plan, options.install_agents)
     times.ended("installation of agents")
-    from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import report_run
 
     rule = futility_rule(without_carried(base, carrying), options)
-    with workers() if workers and to_run.executions else nullcontext() as dispatcher:
-        executed = execute(services, to_run, options.execute, journal, rule, dispatcher)
+    executed = _executed(services, to_run, options, journal, rule, workers)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
     plan, results = with_carried(plan, executed.results, carrying)
@@ -228,6 +227,21 @@ def run(
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
     compared = _compared(services, report, options, (base, stored), journal)
     return _decided_and_published(services, compared, with_first_run(options, stored), show)
+
+
+def _executed(
+    services: Services,
+    plan: Plan,
+    options: Options,
+    journal: Journal,
+    rule: FutilityRule | None,
+    workers: Workers | None,
+) -> Executed:
+    """The results of the plan, from this machine or from ``workers``."""
+    from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
+
+    with workers() if workers and plan.executions else nullcontext() as dispatcher:
+        return execute(services, plan, options.execute, journal, rule, dispatcher)
 
 
 def _planned_with_store(
