@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
     from skillgym_action.baselines.pooling import Wanted
     from skillgym_action.baselines.reading import BaseHistory
-    from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.forecast import Forecast
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
     from skillgym_action.stages.baseline import StoredBaseline
-    from skillgym_action.stages.execute import Executed
     from skillgym_action.storage.merge import StoredReports
     from skillgym_action.storage.session_artifacts import ArtifactRoot, RunArtifacts
 
@@ -160,7 +158,7 @@ def plan_with_baseline(services: Services, runners: tuple[Runner, ...], options:
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
     carrying = Carrying(plan=plan)
     if reuse:
-        _hide_from_agents(services, plan, options)
+        hide_from_agents(services, plan, options)
         wanted = with_whole_digests(services, plan, wanted, options)
         nothing_done = Journal(began=services.clock.now(), digests={})
         known = stored.history if stored else None
@@ -193,8 +191,7 @@ def run(
     wanted = wanted_of_plan(services, plan, digests)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
     check_plan(plan, base, options)
-    cut_off = _cut_off(services, plan)
-    suites_from = _hide_from_agents(services, plan, options)
+    cut_off, suites_from = _cut_off(services, plan), hide_from_agents(services, plan, options)
     journal, first_line = _journal(services, plan, options, began, command)
     refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
     wanted = with_whole_digests(services, plan, wanted, options)
@@ -205,10 +202,11 @@ def run(
     times.ended("suites and plan")
     to_run = carrying.plan if workers else install_agents(services, carrying.plan, options.install_agents)
     times.ended("installation of agents")
+    from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.stages.report import report_run
 
     rule = futility_rule(without_carried(base, carrying), options)
-    executed = _executed(services, to_run, options, journal, rule, workers)
+    executed = execute(services, to_run, options.execute, journal, rule, workers)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
     plan, results = with_carried(plan, executed.results, carrying)
@@ -227,21 +225,6 @@ def run(
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
     compared = _compared(services, report, options, (base, stored), journal)
     return _decided_and_published(services, compared, with_first_run(options, stored), show)
-
-
-def _executed(
-    services: Services,
-    plan: Plan,
-    options: Options,
-    journal: Journal,
-    rule: FutilityRule | None,
-    workers: Workers | None,
-) -> Executed:
-    """The results of the plan, from this machine or from ``workers``."""
-    from skillgym_action.stages.execute import execute  # imported late: `list` and `check` do not need it
-
-    with workers() if workers and plan.executions else nullcontext() as dispatcher:
-        return execute(services, plan, options.execute, journal, rule, dispatcher)
 
 
 def _planned_with_store(
@@ -317,13 +300,6 @@ def _session_limits(options: Options) -> LimitSettings:
     )
 
 
-def plan_sessions(services: Services, runners: tuple[Runner, ...], options: Options) -> tuple[Plan, Plan]:
-    """The plan of a worker, as its coordinator has it, and the same with the programs of agents of this machine."""
-    planned = plan_run(services, runners, options)
-    _hide_from_agents(services, planned, options)
-    return planned, install_agents(services, planned, options.install_agents)
-
-
 class _StageTimes:
     """Logs how long the parts of a run took."""
 
@@ -338,7 +314,7 @@ class _StageTimes:
         self._began = now
 
 
-def _hide_from_agents(services: Services, plan: Plan, options: Options) -> SuitesFrom | None:
+def hide_from_agents(services: Services, plan: Plan, options: Options) -> SuitesFrom | None:
     """Hide what agents must not see, and keys in what they print.
 
     Returns how the suites differ from those of the checkout, if they are not its.
