@@ -163,7 +163,7 @@ def plan_with_baseline(services: Services, runners: tuple[Runner, ...], options:
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
     carrying = Carrying(plan=plan)
     if reuse:
-        _hide_from_agents(services, plan, options)
+        hide_from_agents(services, plan, options)
         wanted = with_whole_digests(services, plan, wanted, options)
         nothing_done = Journal(began=services.clock.now(), digests={})
         known = stored.history if stored else None
@@ -187,8 +187,7 @@ def run(
 ) -> RunReport:
     """Run the whole pipeline and return the report with its decision. ``show`` is called before it is published.
 
-    ``command``: the name of the command, for the run report and the journal. ``workers``: of other machines, opened for
-    the sessions; None: they run on this machine.
+    ``command``: its name, for report and journal. ``workers``: opened for the sessions; None: they run on this machine.
     """
     began, times = services.clock.now(), _StageTimes(services)
     base = read_baseline(services, options)
@@ -197,8 +196,7 @@ def run(
     wanted = wanted_of_plan(services, plan, digests)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
     check_plan(plan, base, options)
-    cut_off = _cut_off(services, plan)
-    suites_from = _hide_from_agents(services, plan, options)
+    cut_off, suites_from = _cut_off(services, plan), hide_from_agents(services, plan, options)
     journal, first_line = _journal(services, plan, options, began, command)
     refuse_itself(base, options, services.directory.path.name, iso_timestamp(journal.began))
     wanted = with_whole_digests(services, plan, wanted, options)
@@ -213,8 +211,7 @@ def run(
     from skillgym_action.stages.report import report_run
 
     rule = futility_rule(without_carried(base, carrying), options)
-    with workers() if workers and to_run.executions else nullcontext() as dispatcher:
-        executed = execute(services, to_run, options.execute, journal, rule, dispatcher)
+    executed = execute(services, to_run, options.execute, journal, rule, workers)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
     plan, results = with_carried(plan, executed.results, carrying)
@@ -311,13 +308,6 @@ def _session_limits(options: Options) -> LimitSettings:
     )
 
 
-def plan_sessions(services: Services, runners: tuple[Runner, ...], options: Options) -> tuple[Plan, Plan]:
-    """The plan of a worker, as its coordinator has it, and the same with the programs of agents of this machine."""
-    planned = plan_run(services, runners, options)
-    _hide_from_agents(services, planned, options)
-    return planned, install_agents(services, planned, options.install_agents)
-
-
 class _StageTimes:
     """Logs how long the parts of a run took."""
 
@@ -332,7 +322,7 @@ class _StageTimes:
         self._began = now
 
 
-def _hide_from_agents(services: Services, plan: Plan, options: Options) -> SuitesFrom | None:
+def hide_from_agents(services: Services, plan: Plan, options: Options) -> SuitesFrom | None:
     """Hide what agents must not see, and keys in what they print.
 
     Returns how the suites differ from those of the checkout, if they are not its.

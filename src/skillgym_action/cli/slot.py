@@ -30,6 +30,7 @@ from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import Settings
+from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.storage.journal import digest, session_line
 
 if TYPE_CHECKING:
@@ -150,7 +151,9 @@ def _open(opening: Request, environment: Mapping[str, str], requests: _Requests,
     directory = Path(opening["folder"]) / "run"
     services = stack.enter_context(wiring.open_services(context, directory, _QuietObserver(), options))
     requests.cancels(services.cancelled)
-    planned, runnable = pipeline.plan_sessions(services, runners, options)
+    planned = pipeline.plan_run(services, runners, options)
+    pipeline.hide_from_agents(services, planned, options)
+    runnable = install_agents(services, planned, options.install_agents)
     stack.enter_context(hide_suites(services, planned.executions))
     return _Opened(
         services=services,

@@ -27,7 +27,7 @@ from skillgym_action.engines.dask_remote import (
     run_ticket,
     survey,
 )
-from skillgym_action.limits import CONNECT_SECONDS, MAX_REFUSAL_CHARACTERS
+from skillgym_action.limits import CLUSTER_SECONDS, MAX_REFUSAL_CHARACTERS
 from skillgym_action.model.errors import EngineError, UsageError
 from skillgym_action.text.escaping import terminal_line
 
@@ -96,7 +96,7 @@ class DaskEngine:
             self._client = untyped.Client(
                 address,
                 security=security(self._options.tls),
-                timeout=CONNECT_SECONDS,
+                timeout=CLUSTER_SECONDS,
                 set_as_default=False,
                 name="skillgym-action",
             )
@@ -234,7 +234,7 @@ class DaskEngine:
         while not self._closed.wait(LOOK_SECONDS):
             if self._flag and not self._cancelled:
                 self.cancel()
-            silent = self._clock.seconds() - self._last_report > max(self._options.lost_after, CONNECT_SECONDS)
+            silent = self._clock.seconds() - self._last_report > max(self._options.lost_after, CLUSTER_SECONDS)
             if (self._client.status != "running" or silent) and not self._closed.is_set():
                 self._fail()
                 return
@@ -291,7 +291,7 @@ class DaskEngine:
         )
 
     def _in_time(
-        self, function: Callable[..., Any], *arguments: Any, seconds: float = CONNECT_SECONDS, **more: Any
+        self, function: Callable[..., Any], *arguments: Any, seconds: float = CLUSTER_SECONDS, **more: Any
     ) -> Any:
         """The result of a call that may wait for a worker that does not answer. Raises TimeoutError."""
         try:

@@ -11,7 +11,7 @@ from distributed.metrics import time as scheduler_time
 from distributed.worker import get_worker
 
 from skillgym_action.engines.announcement import own_versions
-from skillgym_action.limits import CONNECT_SECONDS, SURVEY_SECONDS
+from skillgym_action.limits import CLUSTER_SECONDS, SURVEY_SECONDS
 
 if TYPE_CHECKING:
     from skillgym_action.engines import Announcement
@@ -120,7 +120,7 @@ def run_ticket(run: str, key: str, ticket: str) -> tuple[str, bytes, bytes]:
 
 def _plugin(worker: Any, name: str) -> AnnouncementPlugin | None:
     """The plug-in, once it is set up: a worker that has just come may get a ticket before."""
-    deadline = time.monotonic() + CONNECT_SECONDS
+    deadline = time.monotonic() + CLUSTER_SECONDS
     while time.monotonic() < deadline:
         found = worker.plugins.get(name)
         if isinstance(found, AnnouncementPlugin) and (found.pool or found.problem):

@@ -17,7 +17,7 @@ from skillgym_action.engines.dask_engine import security
 from skillgym_action.engines.dask_remote import HOST, VERSIONS
 from skillgym_action.engines.slots import SlotPool, worker_folders
 from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import CONNECT_SECONDS, DEFAULT_WORKER_WAIT_SECONDS
+from skillgym_action.limits import CLUSTER_SECONDS, DEFAULT_WORKER_WAIT_SECONDS
 from skillgym_action.model.errors import EngineError
 
 if TYPE_CHECKING:
@@ -64,8 +64,9 @@ def serve(
 ) -> None:
     """Take tickets until ``cancelled``; a scheduler that is gone is waited for. Raises EngineError."""
     patience = _Patience()
+    settings: Any = {"nthreads": slots, "security": security(tls), **({} if tls else {"host": "127.0.0.1"})}
     while not cancelled:
-        error = asyncio.run(_connected(address, tls, slots, host, cancelled, log, patience))
+        error = asyncio.run(_connected(address, settings, host, cancelled, log, patience))
         if cancelled:
             return
         patience.check(address, error)
@@ -85,34 +86,30 @@ class _Patience:
             raise EngineError(f"the scheduler {address} cannot be reached: {error}", remedy="check address and network")
 
 
-async def _connected(  # noqa: PLR0913, PLR0917
+async def _connected(
     address: str,
-    tls: Tls | None,
-    slots: int,
+    settings: Any,
     host: WorkerHost,
     cancelled: Cancellation,
     log: Callable[[str], None],
     patience: _Patience,
 ) -> Exception | None:
     """One connection, until it is lost or ``cancelled``. The error if there was none."""
-    local: Any = {} if tls else {"host": "127.0.0.1"}
     extra: Any = {VERSIONS: lambda _: str(own_versions())}
     worker: Any = None
     try:
         worker = Worker(
             address,
-            nthreads=slots,
-            security=security(tls),
             memory_limit=0,  # agents are not its children, and its own results are small
             local_directory=str(host.folder),
             dashboard_address="127.0.0.1:0",
             startup_information=extra,
-            **local,
+            **settings,
         )
         setattr(worker, HOST, host)
-        await asyncio.wait_for(worker, CONNECT_SECONDS)
+        await asyncio.wait_for(worker, CLUSTER_SECONDS)
         patience.since = time.monotonic()
-        log(f"worker of {address}: {slots} slots, {own_versions()}")
+        log(f"worker of {address}: {settings['nthreads']} slots, {own_versions()}")
         stopping = asyncio.create_task(_until(cancelled))
         closed = asyncio.create_task(worker.finished())
         await asyncio.wait({stopping, closed}, return_when=asyncio.FIRST_COMPLETED)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -39,6 +40,7 @@ from skillgym_action.storage.journal import event_line, lost_line, session_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from skillgym_action.comparison.futility import FutilityRule
     from skillgym_action.engines.dispatch import Dispatcher
@@ -77,11 +79,11 @@ def execute(
     options: ExecuteOptions,
     journal: Journal,
     futility: FutilityRule | None = None,
-    dispatcher: Dispatcher | None = None,
+    workers: Callable[[], AbstractContextManager[Dispatcher | None]] | None = None,
 ) -> Executed:
     """Run the plan. Sessions that ``journal`` has are not run again. ``futility``: when to stop; None: never.
 
-    ``dispatcher``: gives sessions to workers; None: they run in this process.
+    ``workers``: opens what gives sessions to workers; None: they run in this process.
     """
     from skillgym_action.sessions.hidden_paths import hide_suites
 
@@ -89,10 +91,11 @@ def execute(
     results = {
         entry.index: _reported(services, _redacted(services, _invalid_result(entry))) for entry in plan.unrunnable
     }
-    executor = _Executor(services, plan, options, journal, dispatcher)
     stopped: StoppedForFutility | None = None
     missing: tuple[str, ...] = ()
-    with hide_suites(services, plan.executions):
+    opened = workers() if workers and plan.executions else nullcontext()
+    with opened as dispatcher, hide_suites(services, plan.executions):
+        executor = _Executor(services, plan, options, journal, dispatcher)
         if futility is None:
             results |= _run(executor, plan)
         else:
