@@ -118,6 +118,7 @@ class Run:
         """Start a run; with ``resume`` that of before in the same folder."""
         if not resume:
             (folder / "template").mkdir(parents=True)
+            (folder / "template" / "README.md").write_text("A template.\n")
             entries = [{"id": f"c{n}", "prompt": "go", "expect": ["file:out.txt exists"]} for n in range(cases)]
             whole = {"name": "bench", "workspace": {"templateDir": "template"}, "cases": entries}
             (folder / "many.bench.json").write_text(json.dumps(whole))
