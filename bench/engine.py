@@ -155,6 +155,9 @@ class Run:
             time.sleep(0.02)
         took = time.monotonic() - self.began
         every(self.count())
+        if self.process.returncode != 0:
+            row("a run failed", f"exit code {self.process.returncode}", "0", met=False)
+            print(self.said(), file=sys.stderr)
         return took
 
     def said(self) -> str:
