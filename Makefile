@@ -56,6 +56,7 @@ bench: $(VENV)/development ## measure speed and memory
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.store
 	$(BIN)/python -m bench.reuse
+	$(BIN)/python -m bench.engine
 
 simulate: $(VENV)/development ## simulate comparisons of runs: false regressions, power, intervals; RUNS=2000 in each cell
 	$(BIN)/python -m bench.simulate $(RUNS)
