@@ -129,7 +129,7 @@ def stored_reports(
     """
     found: dict[tuple[int, int], tuple[Path, RunReport]] = {}
     for run in runs:
-        for named in _files(run, cwd, confined=confined):
+        for named in _found_files(run, cwd, confined=confined):
             if unfinished is not None and _is_unfinished(named):
                 unfinished.append(Path(named.shown).parent)
                 continue
@@ -142,10 +142,13 @@ def stored_reports(
 def baseline(path: Path, cwd: Path) -> RunReport | None:
     """The run to compare with; None where none is stored yet. Raises UsageError for one that cannot be used."""
     _refuse_links_out(path, cwd)
-    folder, parts = (path, (RESULTS,)) if path.is_dir() else (path.parent, (path.name,))
-    named = _Named(folder=folder, parts=parts, shown=_shown(folder.joinpath(*parts), cwd))
-    if not folder.is_dir() or not _is_there(named):
-        return None
+    try:
+        folder, parts = (path, (RESULTS,)) if path.is_dir() else (path.parent, (path.name,))
+        named = _Named(folder=folder, parts=parts, shown=_shown(folder.joinpath(*parts), cwd))
+        if not folder.is_dir() or not _is_there(named):
+            return None
+    except OSError as error:
+        raise _unusable(_shown(path, cwd), error) from error
     return restored(_results(named)[0], Path(named.shown))
 
 
@@ -159,6 +162,14 @@ class _Named:
     folder: Path
     parts: tuple[str, ...]
     shown: str
+
+
+def _found_files(run: str, cwd: Path, *, confined: bool) -> list[_Named]:
+    """The results files of a name. Raises UsageError, also for a name that no file can have, such as a long one."""
+    try:
+        return list(_files(run, cwd, confined=confined))
+    except OSError as error:
+        raise _unusable(run, error) from error
 
 
 def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
