@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, replace
-from errno import ELOOP
+from errno import ELOOP, ENAMETOOLONG
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -211,6 +211,8 @@ def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Itera
 
 def _unusable(shown: str, error: OSError) -> UsageError:
     remedy = "put a copy there in place of the link" if error.errno == ELOOP else _WHAT_A_RUN_IS
+    if error.errno == ENAMETOOLONG:
+        shown = f"{shown[:MAX_QUOTED_VALUE_CHARACTERS]}…"
     return UsageError(f"{shown}: {error.strerror}", remedy=remedy)
 
 
