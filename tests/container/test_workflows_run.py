@@ -60,8 +60,14 @@ def completed(folder: Path, owner: str = "octo") -> dict[str, Any]:
 def artifact_actions(*workflows: str) -> dict[str, Path]:
     """The stand-ins for what these workflows use to keep artifacts."""
     steps = [step for text in workflows for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"]]
-    uses = {step["uses"] for step in steps if "-artifact@" in step.get("uses", "")}
+    uses = {repository_of(step["uses"]) for step in steps if "-artifact" in step.get("uses", "")}
     return {name: STAND_INS / name.removeprefix("actions/").partition("@")[0] for name in uses}
+
+
+def repository_of(uses: str) -> str:
+    """``actions/upload-artifact@v7`` for ``actions/upload-artifact/merge@v7``: act gets repositories, not paths."""
+    name, _, version = uses.partition("@")
+    return f"{'/'.join(name.split('/')[:2])}@{version}"
 
 
 def examples_with(document: str, action: Path, folder: Path) -> tuple[Path, Place]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from errno import ELOOP
+from errno import ELOOP, ENAMETOOLONG
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,7 +109,7 @@ def stored_reports(
     """
     found: dict[tuple[int, int], tuple[Path, RunReport]] = {}
     for run in runs:
-        for named in _files(run, cwd, confined=confined):
+        for named in _found_files(run, cwd, confined=confined):
             if unfinished is not None and _is_unfinished(named):
                 unfinished.append(Path(named.shown).parent)
                 continue
@@ -122,10 +122,13 @@ def stored_reports(
 def baseline(path: Path, cwd: Path) -> RunReport | None:
     """The run to compare with; None where none is stored yet. Raises UsageError for one that cannot be used."""
     _refuse_links_out(path, cwd)
-    folder, parts = (path, (RESULTS,)) if path.is_dir() else (path.parent, (path.name,))
-    named = _Named(folder=folder, parts=parts, shown=_shown(folder.joinpath(*parts), cwd))
-    if not folder.is_dir() or not _is_there(named):
-        return None
+    try:
+        folder, parts = (path, (RESULTS,)) if path.is_dir() else (path.parent, (path.name,))
+        named = _Named(folder=folder, parts=parts, shown=_shown(folder.joinpath(*parts), cwd))
+        if not folder.is_dir() or not _is_there(named):
+            return None
+    except OSError as error:
+        raise _unusable(_shown(path, cwd), error) from error
     results, _ = _results(named)
     return restored(results, Path(named.shown)) if results else None
 
@@ -140,6 +143,14 @@ class _Named:
     folder: Path
     parts: tuple[str, ...]
     shown: str
+
+
+def _found_files(run: str, cwd: Path, *, confined: bool) -> list[_Named]:
+    """The results files of a name. Raises UsageError, also for a name that no file can have, such as a long one."""
+    try:
+        return list(_files(run, cwd, confined=confined))
+    except OSError as error:
+        raise _unusable(run, error) from error
 
 
 def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
@@ -181,6 +192,8 @@ def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Itera
 
 def _unusable(shown: str, error: OSError) -> UsageError:
     remedy = "put a copy there in place of the link" if error.errno == ELOOP else WHAT_A_RUN_IS
+    if error.errno == ENAMETOOLONG:
+        shown = f"{shown[:MAX_QUOTED_VALUE_CHARACTERS]}…"
     return UsageError(f"{shown}: {error.strerror}", remedy=remedy)
 
 

@@ -453,3 +453,13 @@ def test_the_time_to_read_results_grows_with_their_number(tmp_path):
 
     seconds(100)  # loads what is loaded once
     assert seconds(8_000) < 12 * seconds(2_000)
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 5_000, "/".join(["a" * 100] * 50), "a" * 5_000 + "/*"], ids=["name", "path", "pattern"]
+)
+def test_a_name_that_no_file_can_have_is_a_mistake_of_the_user(tmp_path, name):
+    with pytest.raises(UsageError, match="File name too long"):
+        stored_reports([name], tmp_path)
+    with pytest.raises(UsageError):
+        baseline(tmp_path / name, tmp_path)
