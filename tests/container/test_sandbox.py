@@ -357,6 +357,7 @@ HEALTHCHECK CMD touch /checked
 """
     spec = built(tmp_path / "context", dockerfile)
     with opened() as sandbox, box(sandbox, spec) as container:
+        assert inspected(container)["Config"]["Healthcheck"] == {"Test": ["NONE"]}
         assert container.read("/data/file", 100) == b"true\n"
         container.put([file("more", "x")], "/data")
         assert {entry.path for entry in container.get("/data")} == {"file", "more"}
