@@ -255,10 +255,10 @@ def _containers(
     @cache
     def containers() -> SessionContainers:
         from skillgym_action.sandboxes import SandboxSettings
-        from skillgym_action.workspaces.session_containers import SessionContainers
+        from skillgym_action.workspaces.session_containers import SessionContainers, run_label
 
         settings = SandboxSettings(
-            run=directory.name,
+            run=run_label(directory),
             environment=context.environment,
             cancelled=workspaces.cancelled,
             redact=context.redactor.text,

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from scratch import case, config, repository, runner, skillgym, started, suite
+from skillgym_action.workspaces.session_containers import run_label
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +26,9 @@ def docker(*args: str) -> str:
     return done.stdout
 
 
-def left_of(run: str) -> list[str]:
+def left_of(run: Path) -> list[str]:
     """Containers and networks of a run that are still there."""
-    label = f"label={RUN_LABEL}={run}"
+    label = f"label={RUN_LABEL}={run_label(run)}"
     return [
         *docker("ps", "--all", "--quiet", "--filter", label).split(),
         *docker("network", "ls", "--quiet", "--filter", label).split(),
@@ -43,7 +44,7 @@ def results_of(folder: Path, output: str = "results") -> list[dict[str, Any]]:
 def ran(folder: Path, *args: str, output: str = "results", limit: float = 300, **env: str):
     """A whole run; nothing of it may be left in the engine."""
     done = skillgym("run", "--output", output, "--no-html", *args, cwd=folder, limit=limit, **env)
-    assert left_of(output) == []
+    assert left_of(folder / output) == []
     return done
 
 
@@ -200,8 +201,8 @@ def test_fifty_containers_at_once_all_pass_and_nothing_is_left(tmp_path):
     assert [result["status"] for result in results_of(root)] == ["passed"] * 50
 
 
-def containers_of(run: str) -> list[str]:
-    return docker("ps", "--quiet", "--filter", f"label={RUN_LABEL}={run}").split()
+def containers_of(run: Path) -> list[str]:
+    return docker("ps", "--quiet", "--filter", f"label={RUN_LABEL}={run_label(run)}").split()
 
 
 def wait_for(condition: Any, seconds: float = 60.0) -> None:
@@ -214,25 +215,25 @@ def wait_for(condition: Any, seconds: float = 60.0) -> None:
 def test_nothing_of_a_killed_run_goes_on_and_it_is_resumed_and_leaves_nothing(tmp_path):
     root = boxed(tmp_path, *(case(f"case-{number}") for number in range(4)), agent="sleep 2; echo done > out.txt")
     run = started("run", "--output", "killed", "--no-html", cwd=root)
-    wait_for(lambda: (root / "killed" / "journal.jsonl").is_file() and len(containers_of("killed")) > 0)
+    wait_for(lambda: (root / "killed" / "journal.jsonl").is_file() and len(containers_of(root / "killed")) > 0)
     wait_for(lambda: (root / "killed" / "journal.jsonl").read_text().count('{"digest"') >= 1)
     run.send_signal(signal.SIGKILL)
     run.communicate()
-    wait_for(lambda: not containers_of("killed"))  # one that was just made and never ran is left to the next run
+    wait_for(lambda: not containers_of(root / "killed"))  # one that was just made and never ran is left to the next run
     done = skillgym("run", "--resume", "killed", "--no-html", cwd=root, limit=300)
     assert done.code == 0, done.out
     assert len(results_of(root, "killed")) == 4
-    assert left_of("killed") == []
+    assert left_of(root / "killed") == []
 
 
 def test_a_cancelled_run_removes_its_containers_and_ends(tmp_path):
     root = boxed(tmp_path, case(), agent="sleep 600")
     run = started("run", "--output", "cancelled", "--no-html", cwd=root)
-    wait_for(lambda: containers_of("cancelled"))
+    wait_for(lambda: containers_of(root / "cancelled"))
     run.send_signal(signal.SIGTERM)
     out, _ = run.communicate(timeout=60)
     assert run.returncode == 130, out
-    assert left_of("cancelled") == []
+    assert left_of(root / "cancelled") == []
 
 
 # --- limits and network -----------------------------------------------------------------------------
@@ -363,7 +364,7 @@ def test_a_stored_session_is_judged_again_in_a_new_container(tmp_path):
     assert ran(root).code == 0
     again = skillgym("rejudge", "results", "--output", "again", "--no-html", cwd=root, limit=120)
     assert again.code == 0, again.out + again.err
-    assert left_of("again") == []
+    assert left_of(root / "again") == []
     folder = root / "again" / results_of(root, "again")[0]["artifactDir"]
     assert json.loads((folder / "workspace.json").read_text())["created"] == ["a/b/c", "out.txt"]
 
@@ -386,7 +387,7 @@ def test_the_key_of_the_agent_reaches_the_agent_alone(tmp_path):
     run = started("run", "--output", "results", "--no-html", cwd=root, SERVICE_KEY=key)
     seen = ""
     while run.poll() is None:
-        for container in containers_of("results"):
+        for container in containers_of(root / "results"):
             inspected = subprocess.run(("docker", "inspect", container), capture_output=True, text=True, check=False)
             seen += inspected.stdout
     out, err = run.communicate()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
@@ -19,6 +22,7 @@ from skillgym_action.workspaces.container_workspace import ContainerWorkspace, E
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from skillgym_action.model.containers import BuiltImage, ContainerSpec, VolumeMount
     from skillgym_action.model.resource_limits import ResourceLimits
@@ -195,6 +199,12 @@ class SessionContainers:
     def _locked(self, key: object) -> threading.Lock:
         with self._lock:
             return self._locks.setdefault(key, threading.Lock())
+
+
+def run_label(directory: Path) -> str:
+    """The label of what a run makes in the engine: of no other run directory of the machine, the same when resumed."""
+    name = re.sub(r"[^A-Za-z0-9-]+", "-", directory.name)[:40].strip("-")
+    return f"{name or 'run'}-{sha256(os.fsencode(directory)).hexdigest()[:12]}"
 
 
 def _wanted(agent: AgentConfig) -> str:
