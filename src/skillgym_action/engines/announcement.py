@@ -17,8 +17,8 @@ from skillgym_action.filesystem.bundle import BundleError, BundleLimits, read_bu
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.packing import folder_entries
-from skillgym_action.limits import MAX_ANNOUNCED_BYTES
 from skillgym_action.model.errors import UsageError
+from skillgym_action.remote_limits import MAX_ANNOUNCED_BYTES
 from skillgym_action.settings.engine_options import LOCAL
 from skillgym_action.text.redaction import SHORTEST_SECRET, secret_values
 from skillgym_action.workspaces.workspace import extract_bundle

@@ -16,9 +16,9 @@ from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import MAX_ANSWER_BYTES, MAX_ANSWER_LINE_BYTES
 from skillgym_action.model.result import Attempt, SessionResult
 from skillgym_action.model.session_report import Cost
+from skillgym_action.remote_limits import MAX_ANSWER_BYTES, MAX_ANSWER_LINE_BYTES
 from skillgym_action.sessions.judge import trouble_judgement
 from skillgym_action.sessions.run_session import execution_result
 from skillgym_action.storage.journal_lines import session_entry

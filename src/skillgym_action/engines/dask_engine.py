@@ -27,8 +27,8 @@ from skillgym_action.engines.dask_remote import (
     run_ticket,
     survey,
 )
-from skillgym_action.limits import CLUSTER_SECONDS, MAX_REFUSAL_CHARACTERS
 from skillgym_action.model.errors import EngineError, UsageError
+from skillgym_action.remote_limits import CLUSTER_SECONDS, MAX_REFUSAL_CHARACTERS
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:

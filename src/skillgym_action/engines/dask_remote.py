@@ -11,7 +11,7 @@ from distributed.metrics import time as scheduler_time
 from distributed.worker import get_worker
 
 from skillgym_action.engines.announcement import own_versions
-from skillgym_action.limits import CLUSTER_SECONDS, SURVEY_SECONDS
+from skillgym_action.remote_limits import CLUSTER_SECONDS, SURVEY_SECONDS
 
 if TYPE_CHECKING:
     from skillgym_action.engines import Announcement

@@ -17,8 +17,8 @@ from skillgym_action.engines.dask_engine import security
 from skillgym_action.engines.dask_remote import HOST, VERSIONS
 from skillgym_action.engines.slots import SlotPool, worker_folders
 from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import CLUSTER_SECONDS, DEFAULT_WORKER_WAIT_SECONDS
 from skillgym_action.model.errors import EngineError
+from skillgym_action.remote_limits import CLUSTER_SECONDS, DEFAULT_WORKER_WAIT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

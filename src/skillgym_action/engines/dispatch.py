@@ -15,9 +15,9 @@ from skillgym_action.engines.answers import (
     session_folders,
     troubled_session,
 )
-from skillgym_action.limits import MAX_REFUSAL_CHARACTERS
 from skillgym_action.model.errors import EngineError
 from skillgym_action.model.session_report import Cost, Trouble
+from skillgym_action.remote_limits import MAX_REFUSAL_CHARACTERS
 from skillgym_action.reporters.wording import duration
 from skillgym_action.sessions.hooks import shared_workspace_name
 from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillgym_action.engines.announcement import unpack_files
 from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import SLOT_END_SECONDS
+from skillgym_action.remote_limits import SLOT_END_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,8 +14,6 @@ from docker.errors import APIError, NotFound
 
 from skillgym_action.limits import (
     CANCELLED_GRACE_SECONDS,
-    CONTAINER_CHECK_SECONDS,
-    CONTAINER_DRAIN_SECONDS,
     MAX_OUTPUT_BYTES,
     TERMINATION_GRACE_SECONDS,
 )
@@ -24,6 +22,7 @@ from skillgym_action.model.session import Capture, Ending
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.processes.launcher import OUTPUT_CHECK_SECONDS, TOO_MUCH_OUTPUT
 from skillgym_action.processes.outputs import OutputFile, OutputTail, truncate
+from skillgym_action.remote_limits import CONTAINER_CHECK_SECONDS, CONTAINER_DRAIN_SECONDS
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 from skillgym_action.filesystem.bundle import BundleEntry, BundleError, BundleLimits, checked_entries
-from skillgym_action.limits import MAX_CONTAINER_CHANGES, RESULT_LINGER_SECONDS
+from skillgym_action.limits import RESULT_LINGER_SECONDS
 from skillgym_action.model.containers import ContainerChange, Owner
 from skillgym_action.model.errors import SandboxError
+from skillgym_action.remote_limits import MAX_CONTAINER_CHANGES
 from skillgym_action.sandboxes.docker_commands import DiskWatch, DockerCommand
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS
 from skillgym_action.sandboxes.docker_volumes import KEEPER_FOLDER

@@ -15,13 +15,13 @@ import docker
 from docker.errors import APIError, DockerException, NotFound
 from requests.exceptions import RequestException
 
-from skillgym_action.limits import (
+from skillgym_action.limits import MAX_SERVICE_MESSAGE_CHARACTERS
+from skillgym_action.model.errors import SandboxError
+from skillgym_action.remote_limits import (
     CONTAINER_ENGINE_CONNECTIONS,
     CONTAINER_ENGINE_SECONDS,
     MAX_ENGINE_HEADER_BYTES,
-    MAX_SERVICE_MESSAGE_CHARACTERS,
 )
-from skillgym_action.model.errors import SandboxError
 from skillgym_action.text.escaping import clipped, one_line, terminal_line
 
 if TYPE_CHECKING:

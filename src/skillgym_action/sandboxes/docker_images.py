@@ -18,16 +18,16 @@ from docker.utils.build import PatternMatcher
 from skillgym_action.filesystem.bundle import BundleEntry
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.packing import folder_entries
-from skillgym_action.limits import (
+from skillgym_action.limits import MAX_SERVICE_MESSAGE_CHARACTERS
+from skillgym_action.model.containers import BuiltImage, ContainerBuild
+from skillgym_action.model.errors import SandboxError
+from skillgym_action.model.resource_limits import format_size
+from skillgym_action.remote_limits import (
     IMAGE_SECONDS,
     MAX_BUILD_CONTEXT_BYTES,
     MAX_BUILD_CONTEXT_ENTRIES,
     MAX_BUILD_LOG_LINES,
-    MAX_SERVICE_MESSAGE_CHARACTERS,
 )
-from skillgym_action.model.containers import BuiltImage, ContainerBuild
-from skillgym_action.model.errors import SandboxError
-from skillgym_action.model.resource_limits import format_size
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, LABEL
 from skillgym_action.sandboxes.tar_entries import END, write_tar
 from skillgym_action.text.escaping import one_line, tail
@@ -141,7 +141,7 @@ class DockerImages:
                     rm=True,
                     forcerm=True,
                     decode=True,
-                    container_limits={"memory": BUILD_MEMORY_BYTES, "memswap": BUILD_MEMORY_BYTES},
+                    remote_limits={"memory": BUILD_MEMORY_BYTES, "memswap": BUILD_MEMORY_BYTES},
                 )
                 self._follow(lines, failed, "correct the Dockerfile, or try it with `docker build`")
             return self._described(tag, shown)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from docker.errors import APIError
 from docker.types import IPAMConfig, IPAMPool
 
-from skillgym_action.limits import MAX_REFUSED_CONNECTIONS
 from skillgym_action.model.containers import NetworkMode, NetworkPolicy, RefusedConnection
 from skillgym_action.model.errors import SandboxError
+from skillgym_action.remote_limits import MAX_REFUSED_CONNECTIONS
 from skillgym_action.sandboxes import squid
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS
 from skillgym_action.sandboxes.docker_sweep import labels

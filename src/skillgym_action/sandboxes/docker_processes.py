@@ -8,9 +8,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import CONTAINER_KILL_SECONDS
 from skillgym_action.model.resource_limits import format_size
 from skillgym_action.model.session_report import Trouble
+from skillgym_action.remote_limits import CONTAINER_KILL_SECONDS
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS
 from skillgym_action.sandboxes.keeper import NO_PROCESS
 

@@ -7,14 +7,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.bundle import BundleEntry
-from skillgym_action.limits import (
+from skillgym_action.model.errors import SandboxError
+from skillgym_action.remote_limits import (
     MAX_REFUSED_CONNECTIONS,
     MAX_REFUSED_LINE_BYTES,
     PROXY_MEMORY_BYTES,
     PROXY_PROCESSES,
     PROXY_START_SECONDS,
 )
-from skillgym_action.model.errors import SandboxError
 from skillgym_action.sandboxes import squid
 from skillgym_action.sandboxes.docker_sweep import labels
 from skillgym_action.sandboxes.tar_entries import END, write_tar

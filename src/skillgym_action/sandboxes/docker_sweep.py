@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.limits import CONTAINER_LEASE_SECONDS, CONTAINER_STRAY_SECONDS
+from skillgym_action.remote_limits import CONTAINER_LEASE_SECONDS, CONTAINER_STRAY_SECONDS
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, LABEL, seconds
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_POLICY_HOSTS
 from skillgym_action.model.errors import SandboxError
+from skillgym_action.remote_limits import MAX_POLICY_HOSTS
 
 if TYPE_CHECKING:
     from skillgym_action.model.containers import NetworkPolicy

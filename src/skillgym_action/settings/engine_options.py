@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, NonNegativeInt
 
-from skillgym_action.limits import (
+from skillgym_action.model.errors import ConfigError, UsageError
+from skillgym_action.remote_limits import (
     DEFAULT_LOST_AFTER_SECONDS,
     DEFAULT_LOST_RETRIES,
     DEFAULT_WORKER_WAIT_SECONDS,
     MAX_ENGINE_SESSIONS,
 )
-from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.settings.declarations import RUN, Input, Option
 from skillgym_action.settings.provider_limits import ProviderSettings
 

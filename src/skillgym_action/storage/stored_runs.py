@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.documents.user_files import PLAIN_PATH
 from skillgym_action.filesystem.globs import is_pattern
-from skillgym_action.limits import MAX_MATCHED_RUNS, MAX_RESULTS_BYTES
+from skillgym_action.limits import MAX_MATCHED_RUNS, MAX_QUOTED_VALUE_CHARACTERS, MAX_RESULTS_BYTES
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
