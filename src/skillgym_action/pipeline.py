@@ -5,23 +5,22 @@ The command `report` runs the last part for stored runs: merge -> report -> gate
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skillgym_action.checkout_suites import compared_with_checkout, suites_from_folder, suites_of_checkout
+from skillgym_action.checkout_suites import compared_with_checkout
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.expected_costs import check_budget, expected_of
+from skillgym_action.hidden_from_agents import hide_from_agents
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.run_report import LimitSettings
 from skillgym_action.plan_checks import check_containers, check_plan, futility_rule, may_stop_early
 from skillgym_action.reporters.wording import duration
-from skillgym_action.repository.reference_solutions import recordings_folder, solutions_folder
 from skillgym_action.repository.suite_digests import suite_digest, template_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
-from skillgym_action.settings.runners import secrets_of, secrets_of_arms
 from skillgym_action.stages.arms import assign_arms
 from skillgym_action.stages.baseline import (
     add_new_to_store,
@@ -51,7 +50,7 @@ from skillgym_action.stages.shards import in_shard
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
     from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.model.execution import Execution, Runner
     from skillgym_action.model.forecast import Forecast
-    from skillgym_action.model.run_report import RunReport, SuitesFrom
+    from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkSuite, Discovery
     from skillgym_action.services import Services
     from skillgym_action.settings.options import Options
@@ -320,41 +319,6 @@ class _StageTimes:
         now = self._services.clock.seconds()
         self._services.observer.detail(f"{stage} took {duration(round((now - self._began) * 1000))}")
         self._began = now
-
-
-def hide_from_agents(services: Services, plan: Plan, options: Options) -> SuitesFrom | None:
-    """Hide what agents must not see, and keys in what they print.
-
-    Returns how the suites differ from those of the checkout, if they are not its.
-    """
-    services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
-    of_checkout = suites_of_checkout(services, options) if services.suite_source.is_separate else ()
-    services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
-    _hide_untrusted_configuration(services)
-    if not services.suite_source.is_separate:
-        return None
-    return suites_from_folder(services, plan.suites, of_checkout, options)
-
-
-def _hide_untrusted_configuration(services: Services) -> None:
-    if services.untrusted_configuration:
-        with suppress(InterruptedError):  # cancelled: no session will start
-            services.workspaces.hide(
-                services.untrusted_configuration.among(services.repository.files(services.repository.root))
-            )
-
-
-def _folders_of_arms(services: Services, options: Options) -> tuple[str, ...]:
-    """Files and folders of the checkout that arms name: in copies of it, every arm would have them."""
-    root, source = services.repository.root, services.suite_source
-    folders = map(source.in_head, options.arms.folders)
-    return tuple(path.relative_to(root).as_posix() for path in folders if path.is_relative_to(root) and path != root)
-
-
-def _hidden(suites: Iterable[BenchmarkSuite]) -> Iterator[str]:
-    """Paths that agents must not see: suites, reference solutions, recorded sessions, and what suites name."""
-    for suite in suites:
-        yield from (suite.path, solutions_folder(suite.path), recordings_folder(suite.path), *suite.hidden)
 
 
 def report(

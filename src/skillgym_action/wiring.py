@@ -16,15 +16,13 @@ from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
 from skillgym_action.limits import (
     COMMIT_CHARACTERS,
-    DEFAULT_STORE_SECONDS,
     EARLY_END_SECONDS,
-    GITHUB_RETRY_SECONDS,
     SECONDS_AFTER_CANCELLATION,
-    STORE_TRANSFER_SECONDS,
 )
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.processes.agent_installs import AgentInstalls
 from skillgym_action.processes.launcher import ProcessLauncher
+from skillgym_action.remote_wiring import event_of_command, github_api, store_of
 from skillgym_action.repository.repository import Repository
 from skillgym_action.services import Observers, Services
 from skillgym_action.storage.run_directory import RunDirectory
@@ -35,7 +33,6 @@ from skillgym_action.workspaces.workspaces import Workspaces
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from skillgym_action.baselines import Store
     from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent
@@ -214,7 +211,7 @@ def open_services(
         clock, event = Clock(), context.job.event if context.job else None
         templates, publisher = _templates(options, processes, context), None
         if options and event and (job := context.job) and job.token is not None:
-            api = stack.enter_context(closing(_github_api(event, job.token, context.environment, clock, cancelled)))
+            api = stack.enter_context(closing(github_api(event, job.token, context.environment, clock, cancelled)))
             publisher = _publisher(api, event, options, context, observer, templates)
             stack.callback(publisher.close)
         yield Services(
@@ -237,7 +234,7 @@ def open_services(
             snapshots=_snapshots(options.execute.snapshots if options else None, source.checkout),
             untrusted_configuration=_untrusted_configuration(context),
             templates=templates,
-            event=event or _event_of_command(context),
+            event=event or event_of_command(context),
             store=store_of(context, options.store, processes, clock, logs) if options and options.store else None,
             containers=_containers(options.sandbox, context, directory, workspaces, stack) if options else None,
         )
@@ -277,75 +274,6 @@ def _own_paths(context: LaunchContext, directory: Path, options: Options | None)
     for path in {directory, context.suite_source.root, store or directory} - {context.root}:
         if path.is_relative_to(context.root):
             yield path.relative_to(context.root).as_posix()
-
-
-def store_of(
-    context: LaunchContext,
-    options: StoreOptions,
-    processes: ProcessLauncher,
-    clock: Clock,
-    directory: RunDirectory | None = None,
-) -> Store:
-    """The store of a run. ``directory``: of the run, if it may write to a store of artifacts.
-
-    Raises UsageError for a store of artifacts outside of a job on GitHub.
-    """
-    if options.path is not None:
-        from skillgym_action.baselines.path_store import path_store
-
-        return path_store(options.path, options.named)
-    event = context.job.event if context.job else _event_of_command(context)
-    token = context.job.repository_token if context.job else context.environment.get("GITHUB_TOKEN", "")
-    if options.kind == "artifact":
-        if event is None:
-            remedy = "keep results in a branch or a folder: --store branch, --store path=DIR"
-            raise UsageError("the store artifact is for jobs on GitHub alone", remedy=remedy)
-        return _artifact_store(context, options, (event, token), (processes, clock), directory)
-    from skillgym_action.baselines.branch_store import BranchStore, Remote
-
-    if event:
-        remote = Remote(url=f"{event.server_url}/{event.repository}.git", token=token)
-    else:
-        of_user = {name: context.environment.get(name, "") for name in ("HOME", "SSH_AUTH_SOCK")}
-        url = Repository(context.root, processes, context.checkout).remote_url() or ""
-        remote = Remote(url=url, environment=of_user)
-    seconds = DEFAULT_STORE_SECONDS if options.optional else STORE_TRANSFER_SECONDS
-    return BranchStore(remote, processes, clock, seconds)
-
-
-def _artifact_store(
-    context: LaunchContext,
-    options: StoreOptions,
-    job: tuple[GitHubEvent, str],
-    services: tuple[ProcessLauncher, Clock],
-    directory: RunDirectory | None,
-) -> Store:
-    """``job``: the event, and the token."""
-    from skillgym_action.baselines.artifact_store import ArtifactPlace, ArtifactStore
-    from skillgym_action.baselines.permission import base_branch
-    from skillgym_action.repository.committed_tree import history
-
-    (event, token), (processes, clock) = job, services
-    place = ArtifactPlace(
-        repository=event.repository,
-        workflow=options.workflow or event.workflow,
-        branch=base_branch(event),
-        run=event.run_id,
-        runs=options.runs,
-    )
-    api = partial(_github_api, event, token, context.environment, clock, processes.cancelled)
-    return ArtifactStore(
-        place, api, partial(history, context.root, processes), directory.add_to_store if directory else None
-    )
-
-
-def _event_of_command(context: LaunchContext) -> GitHubEvent | None:
-    """The event of the job that a command runs in, outside of the action."""
-    if not context.in_job or context.job is not None:
-        return None
-    from skillgym_action.github.event import github_event
-
-    return github_event(context.environment)
 
 
 @contextmanager
@@ -467,35 +395,12 @@ def early_end_publisher(
 
     with (
         cancellation() as signalled,
-        closing(_github_api(event, token, environment, Clock(), signalled, EARLY_END_SECONDS)) as api,
+        closing(github_api(event, token, environment, Clock(), signalled, EARLY_END_SECONDS)) as api,
     ):
         if cancelled:
             api.retry_budget.end_within(SECONDS_AFTER_CANCELLATION)
         redactor = Redactor.of_environment(environment)
         yield Publisher(api, event, options, redactor, log=lambda _: None)
-
-
-def _github_api(
-    event: GitHubEvent,
-    token: str,
-    environment: Mapping[str, str],
-    clock: Clock,
-    cancelled: Cancellation,
-    deadline: float = GITHUB_RETRY_SECONDS,
-) -> GitHubApi:
-    from skillgym_action.github.api import GitHubApi
-    from skillgym_action.network.proxies import network_from
-
-    api = GitHubApi(
-        url=event.api_url,
-        token=token,
-        graphql_url=event.graphql_url,
-        clock=clock,
-        cancelled=cancelled,
-        deadline=deadline,
-    )
-    api.network = network_from(environment)
-    return api
 
 
 def _templates(options: Options | None, processes: ProcessLauncher, context: LaunchContext) -> ReportTemplates | None:

@@ -39,7 +39,13 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Options, PlanOptions, Settings
+    from skillgym_action.settings.options import (
+        Options,
+        Settings,
+    )
+    from skillgym_action.settings.plan_options import (
+        PlanOptions,
+    )
 
 StandIn = Literal["nop", "oracle"]
 JUDGE_NOT_ASKED = "check asks the judge nothing"

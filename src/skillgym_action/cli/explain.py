@@ -27,7 +27,9 @@ from skillgym_action.sessions.assertion_context import runner_ref
 from skillgym_action.sessions.follow_up import EXPLAIN, HOME
 from skillgym_action.sessions.normalise import normalise
 from skillgym_action.sessions.run_session import trouble_of_ending
-from skillgym_action.settings.options import InstallAgentsOptions
+from skillgym_action.settings.plan_options import (
+    InstallAgentsOptions,
+)
 from skillgym_action.settings.runners import configured_runners, unknown_runner
 from skillgym_action.stages.install_agents import install_agents
 from skillgym_action.storage.journal_file import JOURNAL

@@ -107,7 +107,7 @@ class ContainerKeys(BaseModel):
 NAMES = tuple(ContainerKeys.model_fields)
 
 
-def remote_limits(limits: object) -> tuple[object, float | None]:
+def container_limits(limits: object) -> tuple[object, float | None]:
     """The limits of a workspace without ``cpus``, with ``processes`` for ``pids``; and the processors.
 
     Raises ContainerKeyError.

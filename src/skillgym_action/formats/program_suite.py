@@ -14,8 +14,8 @@ from skillgym_action.documents.arm_sections import NO_SUITE_ARMS, SuiteArms, sui
 from skillgym_action.documents.container_sections import (
     ContainerKeyError,
     container_keys,
+    container_limits,
     container_spec,
-    remote_limits,
 )
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
 from skillgym_action.formats import vendored_folder
@@ -300,7 +300,7 @@ def _workspace(workspace: HostWorkspace, source: SuiteFile) -> WorkspaceSpec:
 def _container(workspace: HostWorkspace, source: SuiteFile) -> tuple[ContainerSpec | None, object]:
     """The container that a workspace asks for, and its other limits. Raises SuiteError."""
     try:
-        limits, cpus = remote_limits(workspace.limits)
+        limits, cpus = container_limits(workspace.limits)
         keys, isolated = container_keys(workspace.container), workspace.mode == "isolated"
         spec = container_spec(keys, cpus, source.file.parent, source.refusal, isolated=isolated)
     except ContainerKeyError as error:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents.arm_sections import suite_arms
-from skillgym_action.documents.container_sections import ContainerKeyError, container_spec, remote_limits
+from skillgym_action.documents.container_sections import ContainerKeyError, container_limits, container_spec
 from skillgym_action.documents.documents import Document, checked, read_document
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.suite_values import UNUSABLE
@@ -224,7 +224,7 @@ def _workspace(document: Document, section: SuiteWorkspaceSection, source: Suite
         raise SuiteError.of(_problem(document, ("workspace", "templateDir"), refused, remedy=PLAIN_TEMPLATE))
     try:
         written = section.limits.model_dump(by_alias=True) if section.limits else None
-        limits, cpus = remote_limits(written)
+        limits, cpus = container_limits(written)
         container = container_spec(section, cpus, folder, source.refusal)
     except ContainerKeyError as error:
         raise SuiteError.of(_problem(document, ("workspace", *error.key.split(".")), error.message)) from error

@@ -141,7 +141,7 @@ class DockerImages:
                     rm=True,
                     forcerm=True,
                     decode=True,
-                    remote_limits={"memory": BUILD_MEMORY_BYTES, "memswap": BUILD_MEMORY_BYTES},
+                    container_limits={"memory": BUILD_MEMORY_BYTES, "memswap": BUILD_MEMORY_BYTES},
                 )
                 self._follow(lines, failed, "correct the Dockerfile, or try it with `docker build`")
             return self._described(tag, shown)

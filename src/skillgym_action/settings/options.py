@@ -32,8 +32,6 @@ from skillgym_action.formats import FORMATS
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
-from skillgym_action.model.quarantine import QuarantineFile
-from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
 from skillgym_action.settings.attempt_options import AttemptOptions
 from skillgym_action.settings.declarations import DECIDE, GATE, REPORT, RUN, SELECT, STORED, SUGGEST, Input, Option
@@ -52,7 +50,7 @@ from skillgym_action.settings.option_types import (
     StoreName,
 )
 from skillgym_action.settings.sandbox_options import SandboxFields, SandboxOptions
-from skillgym_action.settings.shard_options import ShardOptions, ShardSettings
+from skillgym_action.settings.shard_options import ShardSettings
 from skillgym_action.settings.trend_options import TrendSettings
 
 if TYPE_CHECKING:
@@ -63,19 +61,17 @@ if TYPE_CHECKING:
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.run_report import LimitSettings, StoppedForFutility
     from skillgym_action.model.session_report import Price
-    from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.settings.arm_options import ArmOptions
     from skillgym_action.settings.baseline_options import ReportOptions, StoreOptions
     from skillgym_action.settings.changed_options import ChangedOptions
     from skillgym_action.settings.engine_options import EngineOptions
     from skillgym_action.settings.gate_options import GateOptions
+    from skillgym_action.settings.plan_options import InstallAgentsOptions, PlanOptions
     from skillgym_action.settings.reuse_options import ReuseOptions
     from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
     from skillgym_action.settings.written_reports import PublishOptions
     from skillgym_action.user_templates.template_folder import TemplateSources
-
-DEFAULT_TIMEOUT = 120.0
 
 
 class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, EngineSettings):
@@ -405,45 +401,6 @@ def validated_settings(fields: Mapping[str, Any], named: Callable[[str], str]) -
 
 
 # --- one slice per stage ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlanOptions:
-    """Filters and limits. ``timeout`` (seconds) wins over that of cases; ``default_timeout`` is for cases without one.
-
-    ``runners``: the selected ids or globs; ``configured``: the ids in the configuration.
-    ``only``: run nothing but these cases, as (suite path, case id), on the runners of the run. ``repetitions``: of each
-    execution, by suite path, case id and runner id, where they are not those of the run.
-    ``match``: what ids of cases have to contain. ``last_failed``: run only these executions, by the same three.
-    ``limits``: of each session; suites can only lower them. ``adapt``: changes the suites before they are planned.
-    ``repeated``: the user said how many repetitions there are, whatever cases say. ``quarantine``: which executions
-    decide nothing. ``of_shards``: what ``shard`` is a part of.
-    """
-
-    cases: tuple[str, ...] = ()
-    match: KeywordExpression | None = None
-    tags: tuple[str, ...] = ()
-    runners: tuple[str, ...] = ()
-    configured: tuple[str, ...] = ()
-    model: str | None = None
-    timeout: float | None = None
-    default_timeout: float = DEFAULT_TIMEOUT
-    shard: tuple[int, int] = (1, 1)
-    only: frozenset[tuple[str, str]] | None = None
-    last_failed: frozenset[tuple[str, str, str]] | None = None
-    repetitions: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
-    limits: ResourceLimits = field(default_factory=ResourceLimits)
-    repeated: bool = False
-    quarantine: QuarantineFile = field(default_factory=QuarantineFile)
-    of_shards: ShardOptions = field(default_factory=ShardOptions)
-    adapt: Callable[[tuple[BenchmarkSuite, ...]], tuple[BenchmarkSuite, ...]] | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class InstallAgentsOptions:
-    """``install_agents``: install missing CLIs through npm."""
-
-    install_agents: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,12 +23,14 @@ from skillgym_action.settings.engine_options import WithoutKeys, engine_options,
 from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import (
-    DEFAULT_TIMEOUT,
     ExecuteOptions,
-    InstallAgentsOptions,
     Options,
-    PlanOptions,
     Settings,
+)
+from skillgym_action.settings.plan_options import (
+    DEFAULT_TIMEOUT,
+    InstallAgentsOptions,
+    PlanOptions,
 )
 from skillgym_action.settings.provider_limits import provider_limits
 from skillgym_action.settings.quarantine_file import read_quarantine

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from skillgym_action.model.containers import ContainerSpec
     from skillgym_action.model.execution import Execution, Plan, Runner
     from skillgym_action.services import Services
-    from skillgym_action.settings.options import InstallAgentsOptions
+    from skillgym_action.settings.plan_options import (
+        InstallAgentsOptions,
+    )
     from skillgym_action.workspaces.agent_bundles import AgentBundle
 
     Find = Callable[[str, str | None], Path | Trouble]

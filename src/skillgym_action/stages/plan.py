@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from skillgym_action.model.arm import Arm
     from skillgym_action.model.execution import Runner
     from skillgym_action.model.suite import BenchmarkSuite
-    from skillgym_action.settings.options import PlanOptions
+    from skillgym_action.settings.plan_options import (
+        PlanOptions,
+    )
 
 
 def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], options: PlanOptions) -> Plan:

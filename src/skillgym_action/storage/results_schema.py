@@ -17,7 +17,6 @@ from skillgym_action.model.carried import Carried
 from skillgym_action.model.case_inputs import CaseInputs
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import Runner
-from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
 from skillgym_action.model.run_report import LimitSettings, RunReport, StoppedForFutility, SuitesFrom, Verdict
 from skillgym_action.model.samples import is_flaky
@@ -56,6 +55,7 @@ from skillgym_action.storage.field_types import (
     Time,
     Usd,
 )
+from skillgym_action.storage.judge_schema import JudgeEntry
 from skillgym_action.storage.mapping import FieldSource, MappedModel, read
 from skillgym_action.storage.quarantine_schema import QuarantineItem
 from skillgym_action.storage.rates_schema import (
@@ -113,20 +113,6 @@ class SuitesFromEntry(MappedModel):
     changed: Several[Path] = ()
     removed: Several[Path] = ()
     configuration_differs: Annotated[bool, FieldSource(always=True)] = False
-
-
-class JudgeEntry(MappedModel):
-    """The model that graders asked: as configured, and in ``versions`` what its service called it in replies.
-
-    ``votes`` is the number of answers that were asked for per question.
-    """
-
-    noun: ClassVar = JudgeInfo
-
-    api: Id
-    model: Id
-    versions: Several[Id] = ()
-    votes: Annotated[int, Field(ge=1, le=10**6), FieldSource(always=True)] = 1
 
 
 class LimitsEntry(MappedModel):

@@ -9,8 +9,8 @@ import pytest
 from skillgym_action.documents.container_sections import (
     ContainerKeyError,
     container_keys,
+    container_limits,
     container_spec,
-    remote_limits,
 )
 from skillgym_action.model.containers import ContainerBuild, ContainerLimits, ContainerSpec, NetworkMode, NetworkPolicy
 
@@ -93,11 +93,11 @@ def test_a_mistake_is_named_with_its_key(tmp_path, key, message, keys, settings)
 
 
 def test_limits_of_containers_are_taken_out_of_the_others():
-    assert remote_limits({"cpus": 2, "pids": 64, "memory": "1GiB"}) == ({"processes": 64, "memory": "1GiB"}, 2.0)
-    assert remote_limits(None) == (None, None)
+    assert container_limits({"cpus": 2, "pids": 64, "memory": "1GiB"}) == ({"processes": 64, "memory": "1GiB"}, 2.0)
+    assert container_limits(None) == (None, None)
 
 
 @pytest.mark.parametrize("limits", [{"cpus": 0}, {"cpus": "two"}, {"cpus": True}, {"pids": 1, "processes": 2}])
 def test_a_limit_that_is_none_is_refused(limits):
     with pytest.raises(ContainerKeyError):
-        remote_limits(limits)
+        container_limits(limits)

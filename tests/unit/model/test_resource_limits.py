@@ -27,7 +27,13 @@ from skillgym_action.reporters.annotations import render as annotations_of
 from skillgym_action.reporters.junit import render as junit_of
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import Job, current_context
-from skillgym_action.settings.options import PlanOptions, Settings, validated_settings
+from skillgym_action.settings.options import (
+    Settings,
+    validated_settings,
+)
+from skillgym_action.settings.plan_options import (
+    PlanOptions,
+)
 from skillgym_action.settings.resolve import default_limits
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.settings.suite_options import LoadOptions

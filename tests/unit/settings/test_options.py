@@ -18,9 +18,11 @@ from skillgym_action.settings.options import (
     FAIL_ON,
     ExecuteOptions,
     Options,
-    PlanOptions,
     Settings,
     validated_settings,
+)
+from skillgym_action.settings.plan_options import (
+    PlanOptions,
 )
 
 if TYPE_CHECKING:

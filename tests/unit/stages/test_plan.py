@@ -12,7 +12,9 @@ from skillgym_action.model.execution import Runner
 from skillgym_action.model.keyword_expression import KeywordExpression
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
-from skillgym_action.settings.options import PlanOptions
+from skillgym_action.settings.plan_options import (
+    PlanOptions,
+)
 from skillgym_action.stages.plan import plan
 from skillgym_action.text.escaping import path_key
 

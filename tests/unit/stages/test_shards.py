@@ -12,7 +12,12 @@ from skillgym_action.model.errors import Location, UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, WorkspaceSpec
-from skillgym_action.settings.options import ExecuteOptions, PlanOptions
+from skillgym_action.settings.options import (
+    ExecuteOptions,
+)
+from skillgym_action.settings.plan_options import (
+    PlanOptions,
+)
 from skillgym_action.stages.plan import plan
 from skillgym_action.stages.shards import Recorded, ShardRequest, in_shard, plan_shards, recorded_in_runs
 from skillgym_action.text.escaping import path_key
