@@ -49,7 +49,7 @@ lock: $(VENV)/development ## renew the versions and hashes of what contributors,
 	  --output-file requirements/development.txt
 	$(LOCK) $(IMAGE) pyproject.toml --group image --output-file docker/requirements.txt
 	$(LOCK) $(IMAGE) --group image-build --output-file docker/build-requirements.txt
-	$(LOCK) --universal --python-version 3.11 --constraint docker/requirements.txt pyproject.toml \
+	$(LOCK) --universal --python-version 3.11 --extra docker --constraint docker/requirements.txt pyproject.toml \
 	  --output-file requirements/composite.txt
 
 bench: $(VENV)/development ## measure speed and memory

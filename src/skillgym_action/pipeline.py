@@ -46,7 +46,6 @@ from skillgym_action.stages.reuse import (
     with_whole_digests,
     without_carried,
 )
-from skillgym_action.stages.shards import in_shard
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -125,6 +124,8 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
         today, every_suite = services.clock.now().date(), not options.discover.paths
         made = quarantined(made, options.plan.quarantine, today=today, every_suite=every_suite)
         if stored := options.plan.of_shards.stored:
+            from skillgym_action.stages.shards import in_shard
+
             made = in_shard(made, stored, options.plan.shard, execution_digests(services))
         return select_changed(services, made, options.changed)
     except UsageError:

@@ -17,7 +17,7 @@ from container.boxes import BASE, left_of, settings
 from container.image import docker
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.sandboxes import open_sandbox
-from skillgym_action.sandboxes.docker_engine import Engine
+from skillgym_action.sandboxes.docker_engine import DockerEngine
 from skillgym_action.sandboxes.docker_sweep import sweep
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_nothing_is_left_when_the_tool_is_killed(mode: str, count: int, tmp_path
     assert len(networks) == (2 if mode == "allow-list" else 0)
     if not networks:
         return
-    assert len(sweep(Engine(os.environ), 0.0, run)) == len(networks)
+    assert len(sweep(DockerEngine(os.environ), 0.0, run)) == len(networks)
     assert left_of(run) == []
 
 
@@ -103,7 +103,7 @@ def test_a_container_that_was_never_started_is_swept(tmp_path: Path):
     made = docker("create", *labels, BASE, "true").strip()
     other = docker("create", "--label", "other=container", BASE, "true").strip()
     try:
-        engine = Engine(os.environ)
+        engine = DockerEngine(os.environ)
         assert sweep(engine, run=run) == ()
         assert left_of(run) == [made[:12]]
         assert sweep(engine, 0.0, run) == (f"container {made[:12]}",)

@@ -184,7 +184,7 @@ def keys(name: str) -> dict[str, Any]:
         pytest.param(
             "configuration",
             "config",
-            r"(?:run|defaults|report|snapshots|prices|runners|skills|arms|plugins|limits|sandbox|inputs\[\])\.|store$|reuse$",
+            r"(?:run|defaults|report|snapshots|prices|runners|skills|arms|plugins|engine|limits|sandbox|inputs\[\])\.|store$|reuse$",
             id="configuration",
         ),
         pytest.param("x-bench", "x-bench", r"[a-zA-Z.\[\]<>]+$", id="x-bench suites"),

@@ -79,6 +79,12 @@ def kind_of(file: Path) -> Kind | None:
     return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
 
 
+def missing_folder(folder: Path) -> str | None:
+    """Why there is no folder at a path; None if there is one."""
+    kind = kind_of(folder)
+    return None if kind == "folder" else "there is no such folder" if kind is None else "is not a folder"
+
+
 def resolved(file: Path) -> Path:
     """The path with symbolic links resolved; unchanged if they form a loop."""
     try:

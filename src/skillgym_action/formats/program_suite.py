@@ -17,7 +17,7 @@ from skillgym_action.documents.container_sections import (
     container_limits,
     container_spec,
 )
-from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
+from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE, missing_folder
 from skillgym_action.formats import vendored_folder
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS, MAX_REPLY_PATH_CHARACTERS
 from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match
@@ -278,7 +278,8 @@ def _workspace(workspace: HostWorkspace, source: SuiteFile) -> WorkspaceSpec:
         key_path = "workspace.limits" + (f".{error.key}" if error.key else "")
         location = Location(path=source.path)
         raise SuiteError.of(Problem(message=error.message, location=location, key_path=key_path)) from error
-    if workspace.template_dir is not None and (refused := source.refusal(folder / workspace.template_dir)):
+    template = None if workspace.template_dir is None else folder / workspace.template_dir
+    if template and (refused := source.refusal(template) or missing_folder(template)):
         location = Location(path=source.path)
         problem = Problem(message=refused, location=location, key_path="workspace.templateDir", remedy=PLAIN_TEMPLATE)
         raise SuiteError.of(problem)
@@ -289,7 +290,7 @@ def _workspace(workspace: HostWorkspace, source: SuiteFile) -> WorkspaceSpec:
     return WorkspaceSpec(
         mode="none" if workspace.cwd is not None else workspace.mode,
         source="empty" if workspace.template_dir is None else "template",
-        template=None if workspace.template_dir is None else folder / workspace.template_dir,
+        template=template,
         cwd=None if workspace.cwd is None else folder / workspace.cwd,
         bootstrap=_bootstrap(workspace.bootstrap, folder) if workspace.bootstrap else None,
         limits=limits,

@@ -12,7 +12,7 @@ from skillgym_action.documents.container_sections import ContainerKeyError, cont
 from skillgym_action.documents.documents import Document, checked, read_document
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.suite_values import UNUSABLE
-from skillgym_action.documents.user_files import PLAIN_TEMPLATE
+from skillgym_action.documents.user_files import PLAIN_TEMPLATE, missing_folder
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
 from skillgym_action.formats.xbench_files import accepts, named, rejection
 from skillgym_action.formats.xbench_model import SuiteSection
@@ -220,7 +220,8 @@ def _workspace(document: Document, section: SuiteWorkspaceSection, source: Suite
             remedy = "template directories are relative to the suite file, and inside the repository"
             problem = _problem(document, ("workspace", "templateDir"), error.message, remedy=remedy)
             raise SuiteError.of(problem) from error
-    if section.template_dir and (refused := source.refusal(folder / section.template_dir)):
+    template = folder / section.template_dir if section.template_dir else None
+    if template and (refused := source.refusal(template) or missing_folder(template)):
         raise SuiteError.of(_problem(document, ("workspace", "templateDir"), refused, remedy=PLAIN_TEMPLATE))
     try:
         written = section.limits.model_dump(by_alias=True) if section.limits else None
@@ -230,8 +231,8 @@ def _workspace(document: Document, section: SuiteWorkspaceSection, source: Suite
         raise SuiteError.of(_problem(document, ("workspace", *error.key.split(".")), error.message)) from error
     return WorkspaceSpec(
         mode="isolated",
-        source="template" if section.template_dir else "repository",
-        template=folder / section.template_dir if section.template_dir else None,
+        source="template" if template else "repository",
+        template=template,
         bootstrap=_bootstrap(section.bootstrap, folder),
         limits=parse_workspace_limits(limits),
         container=container,

@@ -7,7 +7,6 @@ read, even if another process replaces a file or folder in between.
 from __future__ import annotations
 
 import os
-import stat
 import weakref
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -116,16 +115,10 @@ class Checkout:
         """Like ``refusal`` for a template folder: the checkout itself is refused, too, if it has a ``.git``."""
         if refused := self.refusal(path):
             return refused
-        try:
+        with suppress(OSError):
             found = os.stat(self._normalized(path))
-        except FileNotFoundError:
-            return "there is no such folder"
-        except OSError as error:
-            return f"cannot be read: {error.strerror}"
-        if not stat.S_ISDIR(found.st_mode):
-            return "is not a folder"
-        if _identity(found) == self._identity and os.path.lexists(self.root / GIT):
-            return f"is the checkout itself, and its {GIT} would be copied"
+            if _identity(found) == self._identity and os.path.lexists(self.root / GIT):
+                return f"is the checkout itself, and its {GIT} would be copied"
         return None
 
     def _open_followed(self, path: str | Path, _flags: int) -> int:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.containers import ContainerCommand
     from skillgym_action.model.session import Watcher
     from skillgym_action.sandboxes.docker_container import DockerContainer
-    from skillgym_action.sandboxes.docker_engine import Engine, Stream
+    from skillgym_action.sandboxes.docker_engine import DockerEngine, Stream
 
 OUT_OF_MEMORY_CODES = frozenset({137, -signal.SIGKILL})
 NOT_STARTED_CODES = frozenset({126, 127})
@@ -189,7 +189,7 @@ class DockerCommand:
 class DiskWatch:
     """Measures what a container has written, where the engine's storage cannot limit it."""
 
-    def __init__(self, engine: Engine, container: str, limit: int) -> None:
+    def __init__(self, engine: DockerEngine, container: str, limit: int) -> None:
         """``limit`` is in bytes."""
         self.engine, self.container, self.limit = engine, container, limit
 

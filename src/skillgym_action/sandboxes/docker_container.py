@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.model.containers import ContainerCommand, ContainerSpec, RefusedConnection
     from skillgym_action.model.session import Capture, Watcher
-    from skillgym_action.sandboxes.docker_engine import Engine
+    from skillgym_action.sandboxes.docker_engine import DockerEngine
     from skillgym_action.sandboxes.docker_processes import Processes
 
 GO_FOLDER, GO_LINK, GO_IRREGULAR = 1 << 31, 1 << 27, (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
@@ -40,7 +40,7 @@ class DockerContainer:
     """See ``SandboxContainer``."""
 
     def __init__(
-        self, engine: Engine, container: str, spec: ContainerSpec, processes: Processes, cancelled: Cancellation
+        self, engine: DockerEngine, container: str, spec: ContainerSpec, processes: Processes, cancelled: Cancellation
     ) -> None:
         """``processes``: its keeper runs. ``environment`` and what follows is set by the sandbox."""
         self.engine, self.id, self.spec = engine, container, spec

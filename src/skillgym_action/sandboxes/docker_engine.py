@@ -37,7 +37,7 @@ READ_BYTES = 256 * 1024
 START_IT = "start Docker, or set DOCKER_HOST to the address of an engine"
 
 
-class Engine:
+class DockerEngine:
     """A connection to an engine. Threads share it."""
 
     def __init__(self, environment: Mapping[str, str], redact: Callable[[str], str] = str) -> None:

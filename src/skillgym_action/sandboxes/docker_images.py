@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.model.containers import ContainerSpec
-    from skillgym_action.sandboxes.docker_engine import Engine
+    from skillgym_action.sandboxes.docker_engine import DockerEngine
 
 POLL_SECONDS = 0.1
 IGNORED = ".dockerignore"
@@ -50,7 +50,7 @@ MAX_PATTERNS_BYTES = 64 * 1024
 class DockerImages:
     """The images of one run; each is pulled or built once, also if several threads ask for it."""
 
-    def __init__(self, engine: Engine, cancelled: Cancellation) -> None:
+    def __init__(self, engine: DockerEngine, cancelled: Cancellation) -> None:
         self._engine, self._cancelled = engine, cancelled
         self._locks: dict[Any, threading.Lock] = {}
         self._found: dict[Any, BuiltImage] = {}

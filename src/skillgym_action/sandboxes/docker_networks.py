@@ -28,7 +28,7 @@ from skillgym_action.sandboxes.docker_sweep import labels
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from skillgym_action.sandboxes.docker_engine import Engine
+    from skillgym_action.sandboxes.docker_engine import DockerEngine
     from skillgym_action.sandboxes.docker_proxy import DockerProxy, Proxies
 
 RANGE, OPEN_RANGE = IPv4Network("198.18.0.0/16"), IPv4Network("198.19.0.0/16")
@@ -66,7 +66,7 @@ class ClosedNetwork:
 class DockerNetworks:
     """The networks of one run."""
 
-    def __init__(self, engine: Engine, run: str, proxies: Proxies) -> None:
+    def __init__(self, engine: DockerEngine, run: str, proxies: Proxies) -> None:
         self.engine, self._run, self._proxies = engine, run, proxies
         self._lock = threading.Lock()
         self._lists: dict[NetworkPolicy, AllowedHosts] = {}

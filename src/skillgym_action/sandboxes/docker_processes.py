@@ -15,7 +15,7 @@ from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS
 from skillgym_action.sandboxes.keeper import NO_PROCESS
 
 if TYPE_CHECKING:
-    from skillgym_action.sandboxes.docker_engine import Engine, Stream
+    from skillgym_action.sandboxes.docker_engine import DockerEngine, Stream
 
 KILL = 9
 EVENT_SECONDS = 0.2  # in which an event comes after the end of a program
@@ -26,7 +26,7 @@ LONGEST_WAIT_SECONDS = 0.1
 class Processes:
     """All processes of one container but its keeper."""
 
-    def __init__(self, engine: Engine, container: str, stream: Stream, memory: int | None) -> None:
+    def __init__(self, engine: DockerEngine, container: str, stream: Stream, memory: int | None) -> None:
         """``stream`` leads to the keeper: the container ends when it is closed. ``memory``: the limit in bytes."""
         self._engine, self._container, self._stream, self._memory = engine, container, stream, memory
         self._lock = threading.Lock()

@@ -22,7 +22,7 @@ from skillgym_action.sandboxes.tar_entries import END, write_tar
 if TYPE_CHECKING:
     from skillgym_action.model.containers import NetworkPolicy
     from skillgym_action.sandboxes import SandboxSettings
-    from skillgym_action.sandboxes.docker_engine import Engine, Stream
+    from skillgym_action.sandboxes.docker_engine import DockerEngine, Stream
     from skillgym_action.sandboxes.docker_images import DockerImages
     from skillgym_action.sandboxes.docker_processes import Processes
     from skillgym_action.sandboxes.docker_start import DockerStarter
@@ -51,7 +51,7 @@ class ProxyImage:
 class Proxies:
     """Starts proxies."""
 
-    def __init__(self, engine: Engine, starter: DockerStarter, image: ProxyImage, run: str) -> None:
+    def __init__(self, engine: DockerEngine, starter: DockerStarter, image: ProxyImage, run: str) -> None:
         self._engine, self._starter, self._image, self._run = engine, starter, image, run
 
     def start(self, policy: NetworkPolicy, network: str) -> DockerProxy:

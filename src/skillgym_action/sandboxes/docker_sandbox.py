@@ -17,7 +17,7 @@ from skillgym_action.model.containers import NetworkMode, SandboxCapabilities
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.sandboxes.docker_commands import DiskWatch
 from skillgym_action.sandboxes.docker_container import DockerContainer
-from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, Engine
+from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, DockerEngine
 from skillgym_action.sandboxes.docker_images import DockerImages
 from skillgym_action.sandboxes.docker_networks import DockerNetworks
 from skillgym_action.sandboxes.docker_proxy import Proxies, ProxyImage
@@ -52,7 +52,7 @@ class DockerSandbox:
     def __init__(self, settings: SandboxSettings) -> None:
         """Raises SandboxError if the engine does not answer, or runs no Linux containers of a known architecture."""
         self.settings = settings
-        self.engine = Engine(settings.environment, settings.redact)
+        self.engine = DockerEngine(settings.environment, settings.redact)
         system, architecture = self.engine.info.get("OSType"), self.engine.architecture
         if architecture not in MACHINES or system != "linux":
             known = ", ".join(f"linux/{name}" for name in MACHINES)
@@ -139,7 +139,7 @@ class DockerSandbox:
         self.engine.close()
 
 
-def capabilities(engine: Engine) -> SandboxCapabilities:
+def capabilities(engine: DockerEngine) -> SandboxCapabilities:
     """What the engine says it can do."""
     info = engine.info
     limits = {name for name, key in LIMITS.items() if info.get(key)}

@@ -14,14 +14,14 @@ from skillgym_action.sandboxes.docker_volumes import KEEPER_PATH
 from skillgym_action.sandboxes.keeper import NO_PROCESS
 
 if TYPE_CHECKING:
-    from skillgym_action.sandboxes.docker_engine import Engine
+    from skillgym_action.sandboxes.docker_engine import DockerEngine
     from skillgym_action.sandboxes.docker_volumes import DockerVolumes
 
 
 class DockerStarter:
     """Starts containers that end with the tool, and are then removed by the engine."""
 
-    def __init__(self, engine: Engine, volumes: DockerVolumes) -> None:
+    def __init__(self, engine: DockerEngine, volumes: DockerVolumes) -> None:
         self._engine, self._volumes = engine, volumes
 
     def start(

@@ -11,7 +11,7 @@ from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, LABEL, second
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from skillgym_action.sandboxes.docker_engine import Engine
+    from skillgym_action.sandboxes.docker_engine import DockerEngine
 
 RUN = f"{LABEL}.run"
 CONTENT = f"{LABEL}.content"
@@ -22,7 +22,7 @@ def labels(run: str, kind: str) -> dict[str, str]:
     return {LABEL: kind, RUN: run}
 
 
-def remove_run(engine: Engine, run: str) -> None:
+def remove_run(engine: DockerEngine, run: str) -> None:
     """Remove the containers, networks and unfinished volumes of a run. Raises ENGINE_ERRORS."""
     of_run = {"label": f"{RUN}={run}"}
     for container in engine.api.containers(all=True, filters=of_run):
@@ -33,7 +33,9 @@ def remove_run(engine: Engine, run: str) -> None:
             engine.api.remove_network(network["Id"])
 
 
-def sweep(engine: Engine, stray_seconds: float = CONTAINER_STRAY_SECONDS, run: str | None = None) -> tuple[str, ...]:
+def sweep(
+    engine: DockerEngine, stray_seconds: float = CONTAINER_STRAY_SECONDS, run: str | None = None
+) -> tuple[str, ...]:
     """Remove what runs that have ended left, of all runs that used the engine, or of one: what it was.
 
     A run lives while a container of it does: a container ends with the tool. Nothing is taken that was made less than
@@ -54,7 +56,7 @@ def sweep(engine: Engine, stray_seconds: float = CONTAINER_STRAY_SECONDS, run: s
     return tuple(map(engine.shown, removed))
 
 
-def _swept_networks(engine: Engine, filters: dict[str, str], live: set[Any], before: float) -> Iterator[str]:
+def _swept_networks(engine: DockerEngine, filters: dict[str, str], live: set[Any], before: float) -> Iterator[str]:
     for network in engine.api.networks(filters=filters):
         is_new = seconds(network["Created"]) > before
         if (
@@ -65,7 +67,7 @@ def _swept_networks(engine: Engine, filters: dict[str, str], live: set[Any], bef
             yield f"network {network['Name']}"
 
 
-def _swept_volumes(engine: Engine, filters: dict[str, str], live: set[Any], before: float) -> Iterator[str]:
+def _swept_volumes(engine: DockerEngine, filters: dict[str, str], live: set[Any], before: float) -> Iterator[str]:
     """Remove volumes that were never filled to their end."""
     volumes = engine.api.volumes(filters=filters)["Volumes"] or []
     used = {volume["Labels"].get(CONTENT) for volume in volumes}

@@ -21,7 +21,7 @@ from skillgym_action.sandboxes.tar_entries import END, write_tar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from skillgym_action.sandboxes.docker_engine import Engine
+    from skillgym_action.sandboxes.docker_engine import DockerEngine
 
 EMPTY_IMAGE = ("skillgym-action/empty", "1")
 FILLED = "/content"
@@ -32,7 +32,7 @@ KEEPER_PATH = f"{KEEPER_FOLDER}/keeper"
 class DockerVolumes:
     """The volumes that a run uses; they stay when it ends."""
 
-    def __init__(self, engine: Engine, run: str) -> None:
+    def __init__(self, engine: DockerEngine, run: str) -> None:
         self._engine, self._run = engine, run
         self._lock = threading.Lock()
         self._keeper: str | None = None
