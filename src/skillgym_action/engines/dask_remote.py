@@ -103,7 +103,7 @@ class AnnouncementPlugin(WorkerPlugin):
             await asyncio.to_thread(self.pool.close)
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:  # noqa: ARG002
-        """Called for each task that changes its state: one that nobody waits for any more is ended."""
+        """Called for each task that changes its state: one whose result is not needed any more is ended."""
         if self.pool is not None and finish in {"cancelled", "released", "forgotten"}:
             self.pool.cancel(str(key))
 

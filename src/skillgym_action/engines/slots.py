@@ -116,7 +116,7 @@ class SlotPool:
         return slot
 
     def cancel(self, key: str) -> None:
-        """End the session of a ticket, and its slot: nobody waits for the answer. Does not wait. Safe in any thread."""
+        """End the session of a ticket, and its slot: the answer is not needed. Does not wait. Safe in any thread."""
         with self._lock:
             slot = self._busy.pop(key, None)
         if slot:

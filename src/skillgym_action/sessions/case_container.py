@@ -64,7 +64,7 @@ class SessionCaseContainer:
         return str(self.workspace.places.workspace)
 
     def put(self, folder: Path, path: str) -> None:
-        """Copy a folder of this machine; nobody in the container may write to the copies but root."""
+        """Copy a folder of this machine; only root in the container may write to the copies."""
         self.workspace.put_folder(folder, path)
 
     def read(self, path: str, size: int) -> bytes | None:
