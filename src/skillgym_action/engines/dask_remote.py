@@ -94,7 +94,7 @@ class AnnouncementPlugin(WorkerPlugin):
             return
         try:
             self.pool = await asyncio.to_thread(host.open_run, self.announcement)
-        except Exception as error:  # noqa: BLE001 -- such as a full disk: the coordinator is told, the worker goes on
+        except Exception as error:  # noqa: BLE001 -- such as a full disk: the coordinator gets the reason, the worker goes on
             self.problem = f"{type(error).__name__}: {error}"
 
     async def teardown(self, worker: Any) -> None:  # noqa: ARG002
