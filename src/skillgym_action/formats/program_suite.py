@@ -17,7 +17,7 @@ from skillgym_action.documents.container_sections import (
     container_limits,
     container_spec,
 )
-from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE, missing_folder
+from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
 from skillgym_action.formats import vendored_folder
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS, MAX_REPLY_PATH_CHARACTERS
 from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match
@@ -279,7 +279,7 @@ def _workspace(workspace: HostWorkspace, source: SuiteFile) -> WorkspaceSpec:
         location = Location(path=source.path)
         raise SuiteError.of(Problem(message=error.message, location=location, key_path=key_path)) from error
     template = None if workspace.template_dir is None else folder / workspace.template_dir
-    if template and (refused := source.refusal(template) or missing_folder(template)):
+    if template and (refused := source.template_refusal(template)):
         location = Location(path=source.path)
         problem = Problem(message=refused, location=location, key_path="workspace.templateDir", remedy=PLAIN_TEMPLATE)
         raise SuiteError.of(problem)

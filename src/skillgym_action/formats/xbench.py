@@ -12,7 +12,7 @@ from skillgym_action.documents.container_sections import ContainerKeyError, cont
 from skillgym_action.documents.documents import Document, checked, read_document
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.suite_values import UNUSABLE
-from skillgym_action.documents.user_files import PLAIN_TEMPLATE, missing_folder
+from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
 from skillgym_action.formats.xbench_files import accepts, named, rejection
 from skillgym_action.formats.xbench_model import SuiteSection
@@ -221,7 +221,7 @@ def _workspace(document: Document, section: SuiteWorkspaceSection, source: Suite
             problem = _problem(document, ("workspace", "templateDir"), error.message, remedy=remedy)
             raise SuiteError.of(problem) from error
     template = folder / section.template_dir if section.template_dir else None
-    if template and (refused := source.refusal(template) or missing_folder(template)):
+    if template and (refused := source.template_refusal(template)):
         raise SuiteError.of(_problem(document, ("workspace", "templateDir"), refused, remedy=PLAIN_TEMPLATE))
     try:
         written = section.limits.model_dump(by_alias=True) if section.limits else None

@@ -8,7 +8,14 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.user_files import PLAIN_DIRECTORY, decoded, kind_of, read_bytes, resolved
+from skillgym_action.documents.user_files import (
+    PLAIN_DIRECTORY,
+    decoded,
+    kind_of,
+    missing_folder,
+    read_bytes,
+    resolved,
+)
 from skillgym_action.formats import format_named
 from skillgym_action.limits import MAX_PYTHON_SUITE_BYTES, MAX_SCRIPT_SUITE_BYTES, MAX_SUITE_PROGRAMS_AT_ONCE
 from skillgym_action.model.errors import ConfigError, Location, Problem, SuiteError, UsageError
@@ -117,6 +124,10 @@ class SuiteFileAccess:
         """Why no workspace may be a copy of the folder; None: it may. Only checked in or for the checkout."""
         checkout = self._checkout_of(folder)
         return checkout.template_refusal(folder) if checkout else None
+
+    def template_refusal(self, folder: Path) -> str | None:
+        """Why no workspace may be a copy of the folder, or that it is not there; None: it may."""
+        return self.refusal(folder) or missing_folder(folder)
 
     def refusal_in_place(self, folder: Path) -> str | None:
         """Why no agent may work in the folder itself; None: it may. Links within the checkout are followed."""

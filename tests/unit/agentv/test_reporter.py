@@ -77,7 +77,7 @@ def test_status_and_score(text, status, score):
 STAGES = {
     **dict.fromkeys(TROUBLES, ("agent", "provider_error")),
     **dict.fromkeys(("grader", "assert-hook", "snapshot"), ("evaluator", "evaluator_error")),
-    **dict.fromkeys(("workspace", "suite-invalid"), ("setup", "setup_error")),
+    **dict.fromkeys(("container", "workspace", "suite-invalid"), ("setup", "setup_error")),
     "workspace-bootstrap": ("setup", "script_error"),
 }
 

@@ -35,6 +35,8 @@ class Source:
     def refusal(self, _: Path) -> None:
         return None
 
+    template_refusal = refusal
+
     def text(self) -> str:
         return self.content
 
@@ -409,7 +411,7 @@ def test_a_suite_without_a_name_has_that_of_its_file(path, name):
     [
         pytest.param({"expect": []}, "cases[1].expect: must not be empty", id="row-23-empty-expect"),
         pytest.param({"expect": "diff:a"}, 'cases[1].expect: must be a list, not "diff:a"', id="expect-is-text"),
-        pytest.param({"expct": ["diff:a"]}, "cases[1].expct: unknown key 'expct' (did you mean 'expect'?)",
+        pytest.param({"expct": ["diff:a"]}, "cases[1].expct: unknown key 'expct'; did you mean 'expect'?",
                      id="row-24"),
         pytest.param({"budget": 0}, "cases[1].budget: must be greater than 0, not 0", id="row-16-zero"),
         pytest.param({"budget": -1.5}, "cases[1].budget: must be greater than 0, not -1.5", id="row-16-negative"),

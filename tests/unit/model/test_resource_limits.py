@@ -418,7 +418,7 @@ def test_reports_blame_the_limit_and_not_an_assertion():
 
 def test_limits_of_a_session_and_of_its_model_are_failures():
     failed = {name: kind.origin for name, kind in TROUBLES.items() if kind.status is Status.FAILED}
-    limits = dict.fromkeys(("timeout", "max-steps", "budget-exceeded", "resource-limit"), "limit")
+    limits = dict.fromkeys(("timeout", "max-steps", "budget-exceeded", "resource-limit", "out-of-memory"), "limit")
     assert failed == limits | dict.fromkeys(("context-exceeded", "output-limit", "refused"), "model")
 
 

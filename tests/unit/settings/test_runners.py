@@ -60,7 +60,9 @@ def test_an_agent_named_on_the_spot_needs_no_configuration(selector, model):
     assert (one.id, one.agent.type, one.agent.model) == (selector, "claude-code", model)
 
 
-KNOWN = ", ".join(sorted(["opus", *(name for name, info in AGENTS.items() if info.executable)]))
+KNOWN = ", ".join(
+    sorted(["opus", *(name for name, info in AGENTS.items() if info.executable or info.needs_no_program)])
+)
 
 
 @pytest.mark.parametrize(

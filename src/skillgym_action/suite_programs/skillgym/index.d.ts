@@ -94,7 +94,7 @@ export interface RunnerResult {
 export type RunnerResultStatus = "passed" | "failed" | "expected-failed" | "unexpected-passed";
 export type RunnerFailureOrigin =
   | ("assertion" | "assert-hook" | "max-steps" | "timeout" | "model-rejected" | "runner")
-  | ("workspace" | "workspace-bootstrap" | "collection" | "normalization" | "snapshot" | "limit" | "model");
+  | ("workspace" | "workspace-bootstrap" | "collection" | "normalization" | "snapshot" | "limit" | "model" | "worker");
 
 export interface SerializedError {
   name: string;
@@ -465,7 +465,20 @@ export interface SkillGymConfig {
   reuse?: string;
   /** With `changed-only`: the suites that a change of files selects; none: no case depends on them. */
   inputs?: { files: string[]; suites: string[] }[];
+  /** Sessions at once, by provider. */
   limits?: Record<string, { sessions: number }>;
+  /** What makes the containers that suites ask for. */
+  sandbox?: { type?: "docker" | "none"; agents?: "bundle" | "image"; proxyImage?: string };
+  /** Where sessions run; `lostAfter` and `wait`: seconds, or such as `30s`. */
+  engine?: {
+    type: "local" | "dask";
+    address?: string;
+    tls?: { ca: string; cert: string; key: string };
+    slots?: number;
+    lostAfter?: number | string;
+    lostRetries?: number;
+    wait?: number | string;
+  };
 }
 
 /** Suites of skills. */
