@@ -350,7 +350,8 @@ def test_a_suite_with_an_image_is_never_run_without_a_container(tmp_path):
     assert "bench/core.json: workspace asks for a container, and the sandbox is none" in refused.err
     unreachable = skillgym("run", cwd=root, DOCKER_HOST=f"unix://{tmp_path}/nothing.sock")
     assert unreachable.code == 2
-    assert "workspace asks for a container" in unreachable.err
+    assert "workspace asks for a container: no Docker engine answers at " in unreachable.err
+    assert unreachable.err.count("DOCKER_HOST") == 1
     assert not (tmp_path / "ran").exists()
     assert not list(tmp_path.glob(".skillgym-results/*/journal.jsonl"))
 

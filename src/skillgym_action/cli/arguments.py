@@ -53,7 +53,30 @@ class ShardCount(click.IntRange):
         return 0 if value == "auto" else super().convert(value, param, ctx)
 
 
-class SettingsCommand(click.Command):
+class HelpfulCommand(click.Command):
+    """A command whose help has its options in groups, and examples."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, and examples."""
+        from skillgym_action.cli.help_layout import write_examples, write_options
+
+        write_options(self, ctx, formatter)
+        write_examples(ctx.command_path, str(self.name), formatter)
+
+
+class HelpfulGroup(click.Group):
+    """A group of commands, whose help has the first sentence of each."""
+
+    command_class = HelpfulCommand
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        from skillgym_action.cli.help_layout import write_commands
+
+        write_commands([(name, self.commands[name]) for name in self.list_commands(ctx)], formatter)
+
+
+class SettingsCommand(HelpfulCommand):
     """A command with the options that ``Settings`` declares for it, between its arguments and its own options.
 
     They are added when the command is parsed or shown: ``--version`` and ``--help`` of the tool do not need
@@ -131,6 +154,7 @@ def _exit_codes() -> str:
 
 
 @click.group(
+    cls=HelpfulGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     help=f"Run benchmark suites for coding agents, judge the results and report them.\n\n{_exit_codes()}",
 )
@@ -140,7 +164,12 @@ def cli() -> None:
 
 
 @cli.command()
-@click.option("--format", "suite_format", metavar="FORMAT", help="x-bench, python, typescript, agentv or evals.")
+@click.option(
+    "--format",
+    "suite_format",
+    metavar="FORMAT",
+    help="Format of the suite: x-bench, python, typescript, agentv or evals.",
+)
 @click.option("--agent", "agents", metavar="AGENT", multiple=True, help="Agent to run; may be repeated.")
 @click.option("--branch", metavar="NAME", help="Branch whose results are the baseline (default: the default branch).")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
@@ -159,7 +188,7 @@ def init(*, suite_format: str | None, agents: tuple[str, ...], branch: str | Non
 @PATHS
 @JSON
 def run(*, as_json: bool, **fields: Any) -> int:
-    """Discover suites, run them on agents, judge, report and gate."""
+    """Find suites, run their cases on agents, judge the sessions and report the results."""
     from skillgym_action.cli.run import run_suites
 
     return run_suites(_settings_to_print(fields, as_json=as_json), _context())
@@ -318,7 +347,7 @@ def promote(session: Path, **fields: Any) -> int:
     return promote_session(request, _settings(fields), _context())
 
 
-@cli.group()
+@cli.group(cls=HelpfulGroup)
 def quarantine() -> None:
     """Cases that run and are reported, and do not affect the verdict."""
 
@@ -358,19 +387,26 @@ def schema(name: str | None) -> int:
 @cli.command()
 @click.argument("address", metavar="ADDRESS")
 @click.option(
-    "--slots", type=click.IntRange(1, 1024), default=1, metavar="N", help="Sessions to run at once (default: 1)."
+    "--slots",
+    type=click.IntRange(1, 1024),
+    default=1,
+    metavar="N",
+    help="Number of sessions to run in parallel (default: 1).",
 )
 @click.option(
-    "--tls-ca", type=click.Path(path_type=Path), metavar="FILE", help="Authority of the cluster's certificates."
+    "--tls-ca",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Certificate of the authority that signed the cluster's certificates.",
 )
 @click.option("--tls-cert", type=click.Path(path_type=Path), metavar="FILE", help="Certificate of this worker.")
-@click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Key of the certificate.")
+@click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Private key of the certificate.")
 @click.option("--agent-user", metavar="NAME", help="User to run agents and suite commands as (requires root).")
 @click.option("--install-agents", is_flag=True, help="Install missing agent CLIs through npm.")
 def worker(**fields: Any) -> int:
     """Run sessions for runs with --engine, until SIGINT or SIGTERM.
 
-    ADDRESS is that of the scheduler of a Dask cluster, dask://HOST:PORT.
+    ADDRESS is the address of the scheduler of a Dask cluster: dask://HOST:PORT.
     """
     from skillgym_action.cli.worker import WorkerRequest, run_worker
 

@@ -36,12 +36,14 @@ class EngineSettings(ProviderSettings, BaseModel):
 
     engine: Annotated[
         str | None,
-        Option(RUN, "ADDRESS|local", "Where sessions run: here, or on the workers of dask://HOST:PORT."),
+        Option(
+            RUN, "ADDRESS|local", "Where to run sessions: local, or on the workers of a Dask cluster, dask://HOST:PORT."
+        ),
         Input("engine"),
     ] = None
     lost_retries: Annotated[
         NonNegativeInt | None,
-        Option(RUN, "N", "With --engine: how often a session runs again whose worker was lost (default: 2)."),
+        Option(RUN, "N", "With --engine: run a session up to N times again if its worker is lost (default: 2)."),
     ] = None
 
 

@@ -40,12 +40,15 @@ class ForeignSettings(BaseModel):
     ] = None
     retry_failed: Annotated[
         NonNegativeInt | None,
-        Option(RUN, "N", "The older name of --repeat-failure, which wins over it.", variable=False),
+        Option(RUN, "N", "Older name of --repeat-failure, which takes precedence.", variable=False),
     ] = None
     max_parallel: Annotated[
         PositiveInt | None,
         Option(
-            RUN, "N", "Sessions in parallel at most, as run.maxParallel; nothing for --schedule serial.", variable=False
+            RUN,
+            "N",
+            "Maximum number of parallel sessions, as run.maxParallel; no effect with --schedule serial.",
+            variable=False,
         ),
     ] = None
     reporter: Annotated[

@@ -169,7 +169,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     require: Annotated[
         Require | None,
-        Option((*RUN, "rejudge"), "all|any|M", "Repetitions of a case that must pass (default: all)."),
+        Option((*RUN, "rejudge"), "all|any|M", "Number of repetitions of a case that must pass (default: all)."),
         Input("require"),
     ] = None
     stop_early: Annotated[
@@ -208,12 +208,16 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     max_cost: Annotated[
         PositiveFloat | None,
-        Option(RUN, "USD", "Maximum cost; once it is spent, no session starts; checked before with a store."),
+        Option(
+            RUN, "USD", "Maximum cost; once it is spent, no session starts. With a store, also checked before the run."
+        ),
         Input("max-cost"),
     ] = None
     allow_partial: Annotated[
         bool,
-        Option(RUN, None, "Run what --max-cost pays for, also if stored runs show that it is not the whole plan."),
+        Option(
+            RUN, None, "Run as much as --max-cost pays for, even if stored runs show that the whole plan costs more."
+        ),
         Input("allow-partial"),
     ] = False
     maxfail: Annotated[
@@ -275,7 +279,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     min_pass_rate: Annotated[
         Rate | None,
-        Option(GATE, "R", "Fail if the pass rate, the mean share of passed sessions of each case, is less, 0 to 1."),
+        Option(GATE, "R", "Fail if the pass rate (mean share of passed sessions of each case) is lower, 0 to 1."),
         Input("min-pass-rate"),
     ] = None
     max_error_rate: Annotated[
@@ -285,7 +289,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     min_uplift: Annotated[
         Points | None,
-        Option(GATE, "POINTS", "Fail if an arm's uplift is less, in percentage points, -100 to 100."),
+        Option(GATE, "POINTS", "Fail if an arm's uplift is lower, in percentage points, -100 to 100."),
         Input("min-uplift"),
     ] = None
     baseline: Annotated[
@@ -305,7 +309,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
 
     store: Annotated[
         StoreName | None,
-        Option(STORED, "branch|artifact|path=PATH|none", "Where results are kept, for later runs."),
+        Option(STORED, "branch|artifact|path=PATH|none", "Where results are stored for later runs."),
         Input("store"),
     ] = None
     store_write: Annotated[

@@ -54,7 +54,12 @@ class ProviderSettings(BaseModel):
 
     limit: Annotated[
         ProviderLimitPairs,
-        Option(RUN, "PROVIDER=N", "Number of sessions that may use a provider at once: anthropic=40.", repeatable=True),
+        Option(
+            RUN,
+            "PROVIDER=N",
+            "Maximum number of sessions that use a provider at the same time, such as anthropic=40.",
+            repeatable=True,
+        ),
     ] = ()
 
 

@@ -30,7 +30,9 @@ class SandboxFields(BaseModel):
     sandbox: Annotated[
         SandboxType | None,
         known(get_args(SandboxType)),
-        Option((*RUN, "rejudge"), "none|docker", "What makes the containers that suites ask for (default: docker)."),
+        Option(
+            (*RUN, "rejudge"), "none|docker", "Sandbox that runs the containers that suites ask for (default: docker)."
+        ),
         Input("sandbox"),
     ] = None
 

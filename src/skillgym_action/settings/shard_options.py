@@ -29,17 +29,19 @@ class ShardSettings(BaseModel):
     shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only part I of N."), Input("shard")] = None
     plan: Annotated[
         str | None,
-        Option((*PLANNED, "report"), "FILE", "Stored plan of a run in shards; `list --matrix` writes it."),
+        Option((*PLANNED, "report"), "FILE", "File with the plan of a run in shards; `list --matrix auto` writes it."),
         Input("plan"),
     ] = None
     durations: Annotated[
         Lines,
-        Option(("list",), "RUN|store", "With --matrix: balance shards by times of a stored run.", repeatable=True),
+        Option(
+            ("list",), "RUN|store", "With --matrix: balance shards by the durations of a stored run.", repeatable=True
+        ),
         Input("durations"),
     ] = ()
     target: Annotated[
         Duration | None,
-        Option(("list",), "TIME", "With --matrix auto: expected time of a shard at most (default: 20m)."),
+        Option(("list",), "TIME", "With --matrix auto: maximum expected time of a shard (default: 20m)."),
         Input("target"),
     ] = None
 

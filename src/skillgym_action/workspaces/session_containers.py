@@ -36,7 +36,7 @@ PASSWD_BYTES = 1024**2  # at most, of a file with users or groups
 MUSL = {"amd64": "/lib/ld-musl-x86_64.so.1", "arm64": "/lib/ld-musl-aarch64.so.1"}
 DEFAULT_WORKDIR = "/workspace"
 """The folder of workspaces in images that name none: a workspace cannot be the root of a file system."""
-REMEDY_NO_ENGINE = "start Docker's engine, or let DOCKER_HOST name the one to use"
+REMEDY_NO_ENGINE = "check the Docker engine with `skillgym-action doctor`"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,12 +87,13 @@ class SessionContainers:
             if self._sandbox is None:
                 if SANDBOXES.get(self._kind) is None:
                     message = f"{suite}: workspace asks for a container, and the sandbox is {self._kind}"
-                    raise UsageError(message, remedy="--sandbox docker, where an engine runs")
+                    raise UsageError(message, remedy="use --sandbox docker, which needs a Docker engine")
                 try:
                     self._sandbox = open_sandbox(self._kind, self._settings)
                 except SandboxError as error:
-                    message = f"{suite}: workspace asks for a container: {error}"
-                    raise UsageError(message, remedy=REMEDY_NO_ENGINE) from error
+                    problem = error.problems[0]
+                    message = f"{suite}: workspace asks for a container: {problem.message}"
+                    raise UsageError(message, remedy=problem.remedy or REMEDY_NO_ENGINE) from error
             return self._sandbox
 
     @property
