@@ -31,8 +31,11 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
         raise UsageError.of(problem)
 
 
-def check_containers(services: Services, plan: Plan) -> None:
-    """Connect to the engine if sessions of the plan run in containers. Raises UsageError if that is not possible."""
+def check_containers(services: Services, plan: Plan, options: Options) -> None:
+    """Connect to the engine of containers if sessions of the plan run in some. Raises UsageError if it is not possible.
+
+    If sessions run on workers, each of these connects to its own, and this machine needs none.
+    """
     from skillgym_action.sessions.hooks import workspace_spec
 
     wanted = {
@@ -42,7 +45,8 @@ def check_containers(services: Services, plan: Plan) -> None:
         and workspace_spec(execution).container
     }
     if wanted and services.containers:
-        services.containers().check((suite, spec) for suite, spec in wanted if spec)
+        specs = ((suite, spec) for suite, spec in wanted if spec)
+        services.containers().check(specs, connect=options.engine is None)
 
 
 def _refuse_in_place(plan: Plan, options: Options) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
+from dask_cluster import Cluster, engine_settings
 from scratch import case, config, repository, runner, skillgym, started, suite
 from skillgym_action.workspaces.session_containers import run_label
 
@@ -353,6 +354,39 @@ def test_a_suite_with_an_image_is_never_run_without_a_container(tmp_path):
     assert "workspace asks for a container" in unreachable.err
     assert not (tmp_path / "ran").exists()
     assert not list(tmp_path.glob(".skillgym-results/*/journal.jsonl"))
+
+
+# --- on workers -------------------------------------------------------------------------------------
+
+
+def on_workers(folder: Path, cluster: Cluster) -> Path:
+    """A repository whose sessions are given to the workers; ``ran`` in ``folder`` is there if one ran without image."""
+    expect = ("file:out.txt exists", "test:grep -q bookworm /etc/os-release && test ! -e " + str(folder))
+    settings = json.loads(config(runner(f"touch {folder}/ran; pwd > out.txt")))
+    files = {
+        "bench/core.json": suite(case("one", expect=expect), case("two", expect=expect), workspace=BOX),
+        "skillgym.config.yaml": json.dumps({**settings, "engine": engine_settings(cluster)}),
+    }
+    return repository(folder / "repo", files)
+
+
+def test_on_a_worker_sessions_run_in_containers_of_its_own_engine(tmp_path):
+    with Cluster(tmp_path / "cluster", DOCKER_HOST=os.environ["DOCKER_HOST"]) as cluster:
+        cluster.start_worker()
+        root = on_workers(tmp_path, cluster)
+        done = skillgym("run", "--output", "results", cwd=root, DOCKER_HOST=f"unix://{tmp_path}/nothing.sock")
+        assert [result["status"] for result in results_of(root)] == ["passed"] * 2, done.out + done.err
+        assert not (tmp_path / "ran").exists()
+        assert skillgym("run", "--sandbox", "none", "--output", "none", cwd=root).code == 2
+
+
+def test_a_worker_without_an_engine_gets_no_sessions_and_runs_none_without_a_container(tmp_path):
+    with Cluster(tmp_path / "cluster", DOCKER_HOST=f"unix://{tmp_path}/nothing.sock") as cluster:
+        cluster.start_worker()
+        done = skillgym("run", "--output", "results", cwd=on_workers(tmp_path, cluster))
+    assert done.code == 3, done.out + done.err
+    assert "gets no sessions: bench/core.json: workspace asks for a container: no Docker engine answers" in done.err
+    assert not (tmp_path / "ran").exists()
 
 
 # --- judged again -----------------------------------------------------------------------------------
