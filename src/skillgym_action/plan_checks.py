@@ -38,6 +38,14 @@ def check_containers(services: Services, plan: Plan, options: Options) -> None:
     """
     from skillgym_action.sessions.hooks import workspace_spec
 
+    for execution in plan.executions:
+        spec = workspace_spec(execution)
+        if spec.container and spec.mode != "isolated":
+            raise UsageError(
+                f"{execution.suite.path}: its workspace has the mode {spec.mode}, and run.workspace of the "
+                "configuration asks for a container, which is made for one session",
+                remedy="give the suite the mode isolated, or leave the image out of run.workspace",
+            )
     wanted = {
         (execution.suite.path, spec.container): None
         for execution in plan.executions
