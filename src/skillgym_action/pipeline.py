@@ -240,7 +240,7 @@ def _planned_with_store(
     stored = read_store(services, options.report, options.store, reuse=carries)
     whole = plan_run(services, runners, options)
     plan = in_this_run(whole, with_store=stored is not None)
-    check_containers(services, plan)
+    check_containers(services, plan, options)
     return plan, with_left_out(stored, whole, plan)
 
 

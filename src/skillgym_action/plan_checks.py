@@ -31,10 +31,21 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
         raise UsageError.of(problem)
 
 
-def check_containers(services: Services, plan: Plan) -> None:
-    """Connect to the engine if sessions of the plan run in containers. Raises UsageError if that is not possible."""
+def check_containers(services: Services, plan: Plan, options: Options) -> None:
+    """Connect to the engine of containers if sessions of the plan run in some. Raises UsageError if it is not possible.
+
+    If sessions run on workers, each of these connects to its own, and this machine needs none.
+    """
     from skillgym_action.sessions.hooks import workspace_spec
 
+    for execution in plan.executions:
+        spec = workspace_spec(execution)
+        if spec.container and spec.mode != "isolated":
+            raise UsageError(
+                f"{execution.suite.path}: its workspace has the mode {spec.mode}, and run.workspace of the "
+                "configuration asks for a container, which is made for one session",
+                remedy="give the suite the mode isolated, or leave the image out of run.workspace",
+            )
     wanted = {
         (execution.suite.path, spec.container): None
         for execution in plan.executions
@@ -42,7 +53,8 @@ def check_containers(services: Services, plan: Plan) -> None:
         and workspace_spec(execution).container
     }
     if wanted and services.containers:
-        services.containers().check((suite, spec) for suite, spec in wanted if spec)
+        specs = ((suite, spec) for suite, spec in wanted if spec)
+        services.containers().check(specs, connect=options.engine is None)
 
 
 def _refuse_in_place(plan: Plan, options: Options) -> None:

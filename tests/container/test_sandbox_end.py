@@ -100,7 +100,8 @@ def test_a_container_that_was_never_started_is_swept(tmp_path: Path):
     """As it is left if the tool is killed between two requests."""
     run = settings().run
     labels = ("--label", "skillgym-action=container", "--label", f"skillgym-action.run={run}")
-    made = docker("create", *labels, BASE, "true").strip()
+    volume = f"skillgym-action-{run}"  # all of its containers have one, such as that of the keeper
+    made = docker("create", *labels, "--volume", f"{volume}:/kept:ro", BASE, "true").strip()
     other = docker("create", "--label", "other=container", BASE, "true").strip()
     try:
         engine = DockerEngine(os.environ)
@@ -111,6 +112,21 @@ def test_a_container_that_was_never_started_is_swept(tmp_path: Path):
         assert docker("ps", "--all", "--quiet", "--no-trunc", "--filter", f"id={other}").strip() == other
     finally:
         docker("rm", other)
+        docker("volume", "rm", volume)
+
+
+def test_a_container_whose_image_has_the_labels_is_somebody_elses_and_stays():
+    run, image = settings().run, f"labelled:{os.getpid()}"
+    dockerfile = f"FROM {BASE}\nVOLUME /data\nLABEL skillgym-action=container skillgym-action.run={run}\n"
+    docker("build", "--quiet", "--tag", image, "-", given=dockerfile)
+    made = docker("create", image, "true").strip()
+    try:
+        with open_sandbox("docker", settings(run=run)):
+            assert sweep(DockerEngine(os.environ), 0.0, run) == ()
+        assert docker("inspect", "--format", "{{.State.Status}}", made).strip() == "created"
+    finally:
+        docker("rm", "--force", "--volumes", made)
+        docker("rmi", image)
 
 
 def test_the_tool_works_from_a_container_with_the_engines_socket(tmp_path: Path):

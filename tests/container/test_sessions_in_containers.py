@@ -9,6 +9,9 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from dask_cluster import Cluster, engine_settings
 from scratch import case, config, repository, runner, skillgym, started, suite
 from skillgym_action.workspaces.session_containers import run_label
 
@@ -137,6 +140,54 @@ def where(report, ctx):
     root = repository(tmp_path, files)
     done = ran(root)
     assert (done.code, results_of(root)[0]["status"]) == (0, "passed"), done.out
+
+
+SKILL = "---\nname: greet\ndescription: d\n---\nGreet.\n"
+AGENTV = "name: a\nworkspace: {template: files}\ntests:\n"
+AGENTV += "  - {id: one, input: hello, assertions: [{type: contains, value: bookworm}]}\n"
+ELSEWHERE: dict[str, dict[str, Any]] = {
+    "evals of a skill": {
+        "skills/greet/SKILL.md": SKILL,
+        "skills/greet/evals/trigger-evals.json": json.dumps([{"query": "hi", "should_trigger": True}]),
+    },
+    "a template of AgentV": {"evals/a.eval.yaml": AGENTV, "evals/files/a.txt": "a"},
+    "a bootstrap": {
+        "bench/own.json": suite(case(expect=("test:grep bookworm /etc/os-release",)), workspace={"bootstrap": "true"})
+    },
+}
+
+
+@pytest.mark.parametrize("files", ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_suites_with_another_workspace_do_not_leave_the_container_of_the_configuration(tmp_path, files):
+    workspace = {"mode": "isolated", "image": IMAGE, "network": "none"}
+    agent = runner(f"touch {tmp_path}/ran; cat /etc/os-release")
+    settings = {"skillgym.config.yaml": config(agent, run={"workspace": workspace})}
+    root = repository(tmp_path / "repo", {"bench/core.json": None, **files, **settings})
+    done = ran(root)
+    printed = [log.read_text() for log in (root / "results").rglob("repeat-1/stdout.log")]
+    assert printed, done.out + done.err
+    assert all("bookworm" in text for text in printed)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_workspace_that_sessions_share_is_refused_where_the_configuration_asks_for_a_container(tmp_path):
+    program = """
+from skillgym_action import Suite, Workspace
+
+workspace = Workspace(mode="shared", template_dir="files")
+suite = Suite()
+
+@suite.case("one", prompt="Do it")
+def one(report, ctx):
+    pass
+"""
+    workspace = {"mode": "isolated", "image": IMAGE, "network": "none"}
+    settings = config(runner(f"touch {tmp_path}/ran"), run={"workspace": workspace})
+    files = {"bench/core.json": None, "a_suite.py": program, "files/a.txt": "a", "skillgym.config.yaml": settings}
+    done = skillgym("run", cwd=repository(tmp_path / "repo", files))
+    assert done.code == 2, done.out + done.err
+    assert "a_suite.py: its workspace has the mode shared, and run.workspace of the configuration asks" in done.err
+    assert not (tmp_path / "ran").exists()
 
 
 def test_files_of_the_image_are_part_of_the_workspace_and_only_the_agents_changes_are_its(tmp_path):
@@ -354,6 +405,39 @@ def test_a_suite_with_an_image_is_never_run_without_a_container(tmp_path):
     assert unreachable.err.count("DOCKER_HOST") == 1
     assert not (tmp_path / "ran").exists()
     assert not list(tmp_path.glob(".skillgym-results/*/journal.jsonl"))
+
+
+# --- on workers -------------------------------------------------------------------------------------
+
+
+def on_workers(folder: Path, cluster: Cluster) -> Path:
+    """A repository whose sessions are given to the workers; ``ran`` in ``folder`` is there if one ran without image."""
+    expect = ("file:out.txt exists", "test:grep -q bookworm /etc/os-release && test ! -e " + str(folder))
+    settings = json.loads(config(runner(f"touch {folder}/ran; pwd > out.txt")))
+    files = {
+        "bench/core.json": suite(case("one", expect=expect), case("two", expect=expect), workspace=BOX),
+        "skillgym.config.yaml": json.dumps({**settings, "engine": engine_settings(cluster)}),
+    }
+    return repository(folder / "repo", files)
+
+
+def test_on_a_worker_sessions_run_in_containers_of_its_own_engine(tmp_path):
+    with Cluster(tmp_path / "cluster", DOCKER_HOST=os.environ["DOCKER_HOST"]) as cluster:
+        cluster.start_worker()
+        root = on_workers(tmp_path, cluster)
+        done = skillgym("run", "--output", "results", cwd=root, DOCKER_HOST=f"unix://{tmp_path}/nothing.sock")
+        assert [result["status"] for result in results_of(root)] == ["passed"] * 2, done.out + done.err
+        assert not (tmp_path / "ran").exists()
+        assert skillgym("run", "--sandbox", "none", "--output", "none", cwd=root).code == 2
+
+
+def test_a_worker_without_an_engine_gets_no_sessions_and_runs_none_without_a_container(tmp_path):
+    with Cluster(tmp_path / "cluster", DOCKER_HOST=f"unix://{tmp_path}/nothing.sock") as cluster:
+        cluster.start_worker()
+        done = skillgym("run", "--output", "results", cwd=on_workers(tmp_path, cluster))
+    assert done.code == 3, done.out + done.err
+    assert "gets no sessions: bench/core.json: workspace asks for a container: no Docker engine answers" in done.err
+    assert not (tmp_path / "ran").exists()
 
 
 # --- judged again -----------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from skillgym_action.filesystem.bundle import BundleError
 from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.hidden_from_agents import hide_from_agents
 from skillgym_action.model.errors import SkillgymError
+from skillgym_action.plan_checks import check_containers
 from skillgym_action.sessions.hidden_paths import hide_suites
 from skillgym_action.sessions.hooks import run_hooks_after_all
 from skillgym_action.sessions.run_session import run_session
@@ -153,6 +154,7 @@ def _open(opening: Request, environment: Mapping[str, str], requests: _Requests,
     services = stack.enter_context(wiring.open_services(context, directory, _QuietObserver(), options))
     requests.cancels(services.cancelled)
     planned = pipeline.plan_run(services, runners, options)
+    check_containers(services, planned, options)
     hide_from_agents(services, planned, options)
     runnable = install_agents(services, planned, options.install_agents)
     stack.enter_context(hide_suites(services, planned.executions))

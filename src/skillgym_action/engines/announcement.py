@@ -49,6 +49,7 @@ SHIPPED = (
     "max_steps",
     "limits",
     "keep",
+    "sandbox",
 )
 
 

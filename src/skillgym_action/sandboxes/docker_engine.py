@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 ENGINE_ERRORS = (DockerException, RequestException, OSError)
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 LABEL = "skillgym-action"
+VOLUME_PREFIX = f"{LABEL}-"  # of the names of volumes
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
 NOT_FOUND, SWITCHED = 404, 101  # HTTP
 FRAME_HEAD_BYTES = 8

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.remote_limits import CONTAINER_LEASE_SECONDS, CONTAINER_STRAY_SECONDS
-from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, LABEL, seconds
+from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, LABEL, VOLUME_PREFIX, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ def labels(run: str, kind: str) -> dict[str, str]:
 def remove_run(engine: DockerEngine, run: str) -> None:
     """Remove the containers, networks and unfinished volumes of a run. Raises ENGINE_ERRORS."""
     of_run = {"label": f"{RUN}={run}"}
-    for container in engine.api.containers(all=True, filters=of_run):
+    for container in _own_containers(engine, of_run):
         with suppress(*ENGINE_ERRORS):
             engine.api.remove_container(container["Id"], force=True, v=True)
     for network in engine.api.networks(filters=of_run):
@@ -42,7 +42,7 @@ def sweep(
     ``stray_seconds`` ago. Raises ENGINE_ERRORS.
     """
     now = engine.time()
-    containers = engine.api.containers(all=True, filters=_labelled(run))
+    containers = _own_containers(engine, _labelled(run))
     live, removed = set(), []
     for container in containers:
         age = now - container["Created"]
@@ -77,6 +77,18 @@ def _swept_volumes(engine: DockerEngine, filters: dict[str, str], live: set[Any]
         is_new = seconds(volume["CreatedAt"]) > before
         if not is_new and _removed(_call(engine.api.remove_volume, volume["Name"])):
             yield f"volume {volume['Name']}"
+
+
+def _own_containers(engine: DockerEngine, filters: dict[str, str]) -> list[dict[str, Any]]:
+    """The containers that have the labels, and a volume of the tool.
+
+    The labels alone do not say who has made a container: it inherits those of its image. An image cannot name volumes.
+    """
+
+    def is_own(container: dict[str, Any]) -> bool:
+        return any(str(mount.get("Name")).startswith(VOLUME_PREFIX) for mount in container.get("Mounts") or ())
+
+    return [container for container in engine.api.containers(all=True, filters=filters) if is_own(container)]
 
 
 def _labelled(run: str | None) -> dict[str, str]:

@@ -13,7 +13,7 @@ from docker.errors import APIError, NotFound
 from docker.types import Mount
 
 from skillgym_action.filesystem.bundle import BundleEntry
-from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS
+from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, VOLUME_PREFIX
 from skillgym_action.sandboxes.docker_sweep import CONTENT, labels
 from skillgym_action.sandboxes.keeper import keeper
 from skillgym_action.sandboxes.tar_entries import END, write_tar
@@ -43,7 +43,7 @@ class DockerVolumes:
         The content is in a volume with a name of its own. Once it is complete, an empty volume named after the key gets
         a label that names it: creating a volume returns the one that exists, so the first to be complete is used.
         """
-        name = f"skillgym-action-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+        name = f"{VOLUME_PREFIX}{hashlib.sha256(key.encode()).hexdigest()[:32]}"
         with suppress(NotFound):
             return str(self._engine.api.inspect_volume(name)["Labels"][CONTENT])
         content, found = f"{name}-{uuid4().hex[:8]}", ""

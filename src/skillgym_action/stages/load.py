@@ -290,7 +290,7 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
         return replace(spec, cwd=directory(spec.cwd)) if spec.cwd else spec
 
     def resolved_case(case: BenchmarkCase) -> BenchmarkCase:
-        return replace(case, workspace=resolved_spec(case.workspace)) if case.workspace else case
+        return replace(case, workspace=_contained(resolved_spec(case.workspace), options)) if case.workspace else case
 
     def resolved_runner(runner: Runner) -> Runner:
         cwd = runner.agent.cwd
@@ -345,10 +345,20 @@ def _refuse_other_workspaces(suites: Iterable[BenchmarkSuite], option: str) -> N
         )
 
 
+def _contained(spec: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
+    """The workspace, in the container of the configuration unless it names one.
+
+    A suite that says something else of its workspace must not leave the container by that.
+    """
+    container = options.workspace.container
+    return replace(spec, container=container) if container and spec.container is None else spec
+
+
 def _workspace(spec: WorkspaceSpec, options: LoadOptions) -> WorkspaceSpec:
     """The workspace of a suite; that of the options if the suite sets nothing but limits."""
     unset = spec == WorkspaceSpec(limits=spec.limits)
     spec = replace(options.workspace, limits=spec.limits) if unset else spec
     if options.cwd_option and spec == WorkspaceSpec(mode="shared", source="empty", limits=spec.limits):
         spec = replace(spec, mode="none")  # in skillgym, a shared workspace without a directory is that of --cwd
-    return replace(spec, cwd=options.cwd) if spec.mode == "none" and spec.cwd is None else spec
+    spec = replace(spec, cwd=options.cwd) if spec.mode == "none" and spec.cwd is None else spec
+    return _contained(spec, options)

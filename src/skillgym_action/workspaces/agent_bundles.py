@@ -63,10 +63,11 @@ def agent_bundle(agent: str, program: Path, path: str | None) -> AgentBundle:
 
     ``path``: the search path on which a Node.js is looked for, if no package brings one.
     """
-    folder = program.parents[2]  # FOLDER/node_modules/.bin/PROGRAM
+    named = program.parents[2]  # FOLDER/node_modules/.bin/PROGRAM
+    folder = Path(os.path.realpath(named))
     file = Path(os.path.realpath(program))
     if not file.is_relative_to(folder):
-        raise InstallError(f"{agent}: {program} leads out of {folder}, so it cannot be brought into a container")
+        raise InstallError(f"{agent}: {program} leads out of {named}, so it cannot be brought into a container")
     inside = f"{BUNDLE_PATH}/{AGENT}/{file.relative_to(folder).as_posix()}"
     with file.open("rb") as opened:
         is_script = opened.read(2) == b"#!" or file.suffix in {".js", ".mjs", ".cjs"}
@@ -74,7 +75,7 @@ def agent_bundle(agent: str, program: Path, path: str | None) -> AgentBundle:
     if is_script and node is None:
         message = f"{agent} needs Node.js in the container, and none was found to bring in"
         raise InstallError(message, remedy=NODE_REMEDY)
-    made_of = [folder.name, platform.system().lower(), platform.machine(), "glibc"]
+    made_of = [named.name, platform.system().lower(), platform.machine(), "glibc"]
     if node:
         found = node.stat()
         made_of.append(f"node-{found.st_size}-{found.st_mtime_ns}")

@@ -71,23 +71,29 @@ class SessionContainers:
         self._facts: dict[object, ImageFacts] = {}
         self._agents: dict[object, ContainerAgent] = {}
 
-    def check(self, specs: Iterable[tuple[str, ContainerSpec]]) -> None:
+    def check(self, specs: Iterable[tuple[str, ContainerSpec]], *, connect: bool = True) -> None:
         """Connect to the engine, if there are any ``specs``; each with the suite that it is of.
 
+        ``connect`` False: only check that there is a sandbox, since others make the containers.
         Raises UsageError if sessions cannot run in containers here, or not in all of these.
         """
         for suite, spec in specs:
+            self._require_sandbox(suite)
+            if not connect:
+                continue
             sandbox = self._opened(suite)
             if missing := sandbox.capabilities.missing(spec):
                 message = f"{suite}: the container engine cannot do what workspace asks for: {', '.join(missing)}"
                 raise UsageError(message, remedy="leave it out of the suite, or run where the engine can do it")
 
+    def _require_sandbox(self, suite: str) -> None:
+        if SANDBOXES.get(self._kind) is None:
+            message = f"{suite}: workspace asks for a container, and the sandbox is {self._kind}"
+            raise UsageError(message, remedy="--sandbox docker, where an engine runs")
+
     def _opened(self, suite: str) -> Sandbox:
         with self._lock:
             if self._sandbox is None:
-                if SANDBOXES.get(self._kind) is None:
-                    message = f"{suite}: workspace asks for a container, and the sandbox is {self._kind}"
-                    raise UsageError(message, remedy="use --sandbox docker, which needs a Docker engine")
                 try:
                     self._sandbox = open_sandbox(self._kind, self._settings)
                 except SandboxError as error:
