@@ -33,6 +33,7 @@ DEFAULT_WORKER_WAIT_SECONDS = 300.0  # for a worker, as long as there is none
 CLUSTER_SECONDS = 15.0  # to connect to the scheduler of a cluster, and for its answers
 SURVEY_SECONDS = 0.5  # between two looks at the workers of a cluster
 MAX_ANNOUNCED_BYTES = 256 * 1024**2  # of the checkout's files, which all workers get
+MAX_KEY_FILE_BYTES = 1024**2  # of a file that git does not have and that is searched for keys before it is sent
 MAX_ANSWER_BYTES = 64 * 1024**2  # of the artifacts of a session that a worker ran
 MAX_ANSWER_LINE_BYTES = 48 * 1024**2  # of the line of the journal; more than the longest text in it
 MAX_REFUSAL_CHARACTERS = 1_000  # of the reason for which a worker runs no session

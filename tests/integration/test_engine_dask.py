@@ -115,6 +115,25 @@ def test_uncommitted_files_are_sent_and_ignored_ones_are_not(cluster: Cluster, t
     assert "not for workers" not in next(scene.root.glob("results/*/*/*/repeat-1/changes/out.txt")).read_text()
 
 
+def test_folders_without_files_are_sent_unless_git_ignores_them(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, 'test "$(ls)" = inner && echo done > out.txt', number=1)
+    for name in ("template/inner", "ignored/inner", "new/node_modules/inner"):
+        (scene.root / name).mkdir(parents=True)
+    (scene.root / ".gitignore").write_text("/ignored/\n")
+    (scene.root / "bench/core.json").write_text(suite(case("c0"), workspace={"templateDir": "../template"}))
+    for git in (False, True):
+        if git:
+            git_in(scene.root, "init", "--quiet")
+        ran = scene.run()
+        assert ran.code == 0, ran.err
+    (scene.root / "template/inner").rmdir()
+    (scene.root / "skillgym.config.yaml").write_text(
+        json.dumps({**json.loads(config(runner())), "engine": engine_settings(cluster)})
+    )
+    empty = scene.run()
+    assert empty.code == 0, empty.err
+
+
 def test_the_sessions_of_a_killed_worker_run_again_on_another_one(own_cluster: Cluster, tmp_path: Path) -> None:
     first, _ = own_cluster.start_worker(), own_cluster.start_worker()
     once = 'mkdir "$LOG/$task" 2>/dev/null && { echo $MARK > /dev/null; sleep 61; }; echo done > out.txt'

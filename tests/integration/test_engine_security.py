@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from action_step import FORK, pull_request, step
 from dask_cluster import HOSTILE, Certificates, Cluster, engine_settings, until
 from hostile_worker import FORGERIES
-from scratch import case, config, environment, repository, runner, skillgym, started, suite
+from scratch import case, config, environment, git_in, repository, runner, skillgym, started, suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,6 +135,56 @@ def test_a_key_in_the_checkout_is_refused(tmp_path: Path) -> None:
     assert "engine.tls.key" in ran.err
 
 
+# --- commits that are not trusted -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("allowed", ["true", "with-configuration"])
+def test_the_configuration_of_an_untrusted_commit_cannot_name_a_scheduler(tmp_path: Path, allowed: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as scheduler:
+        engine = {"type": "dask", "address": f"tcp://127.0.0.1:{scheduler.getsockname()[1]}"}
+        settings = {**json.loads(config(runner())), "engine": engine}
+        root = repository(tmp_path / "repo", {"skillgym.config.yaml": json.dumps(settings)}, git=True)
+        event, inputs = ("pull_request_target", pull_request(FORK)), {"mode": "run", "allow-untrusted": allowed}
+        refused = step(root, None, inputs, event=event)
+        assert refused.code == 2, refused.said
+        assert "commits that are not trusted" in refused.said
+        scheduler.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            scheduler.accept()
+        here = step(root, None, {**inputs, "engine": "local"}, event=event)
+        assert here.code == 0, here.said
+
+
+# --- commands that send nothing ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list",),
+        ("check",),
+        ("check", "--nop"),
+        ("run", "--dry-run"),
+        ("report", "results"),
+        ("rejudge", "results", "--output", "again"),
+    ],
+    ids=" ".join,
+)
+def test_commands_that_send_no_sessions_need_no_cluster_and_no_certificates(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    tls = {name: str(tmp_path / name) for name in ("ca", "cert", "key")}
+    engine = {"type": "dask", "address": "dask://127.0.0.1:1", "tls": tls}
+    settings = {**json.loads(config(runner())), "engine": engine}
+    root = repository(tmp_path / "repo", {"skillgym.config.yaml": json.dumps(settings)})
+    ran = skillgym("run", "--engine", "local", "--output", "results", cwd=root)
+    assert ran.code == 0, ran.err
+    found = skillgym(*words, cwd=root)
+    assert found.code == 0, found.err
+    refused = skillgym("run", cwd=root)
+    assert (refused.code, "there is no certificate or key" in refused.err) == (2, True)
+
+
 # --- keys -------------------------------------------------------------------------------------------
 
 
@@ -185,6 +237,22 @@ def test_a_file_with_a_key_of_the_coordinator_is_not_sent(tmp_path: Path) -> Non
         assert "notes.txt contains the value of CANARY_KEY" in ran.err
         assert CANARY not in ran.err
         assert not memory_has(cluster.scheduler.pid, CANARY.encode())
+
+
+def test_a_file_that_git_does_not_know_is_not_sent_with_a_key_in_it(tmp_path: Path) -> None:
+    """Such as a key of the cluster, or a ``.env`` that no ``.gitignore`` names."""
+    with Cluster(tmp_path / "cluster") as cluster:
+        cluster.start_worker()
+        root = scene(tmp_path / "repo", cluster, "one")
+        git_in(root, "init", "--quiet")
+        made = Certificates(root / "tls")
+        ran = skillgym("run", "--output", "results", cwd=root)
+        assert ran.code == 2, ran.err
+        assert "tls/key.pem contains what looks like a key (private-key)" in ran.err
+        assert made.key.read_text().splitlines()[1] not in ran.err
+        (root / ".gitignore").write_text("/tls/\n")
+        ignored = skillgym("run", "--output", "results", cwd=root)
+        assert ignored.code == 0, ignored.err
 
 
 def test_a_coordinator_needs_no_keys(tmp_path: Path) -> None:

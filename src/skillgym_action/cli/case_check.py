@@ -27,6 +27,7 @@ from skillgym_action.reporters.wording import cause, counted, place
 from skillgym_action.repository.reference_solutions import problem_with, solution_paths, solutions_folder
 from skillgym_action.settings import resolve
 from skillgym_action.settings.baseline_options import ReportOptions
+from skillgym_action.settings.engine_options import LOCAL
 from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.stages.plan import plan
 from skillgym_action.text.escaping import terminal_line
@@ -68,7 +69,8 @@ def check_with_stand_in(
 
 def _check_cases(settings: Settings, context: LaunchContext, stand_in: StandIn, *, as_json: bool) -> int:
     config = wiring.configuration(settings, context)
-    options = resolve.options(settings, config, context, runners=1)
+    here = settings.model_copy(update={"engine": LOCAL})
+    options = resolve.options(here, config, context, runners=1)
     checked = _CheckedCases(stand_in, context.suite_source.checkout, replace(options.plan, runners=(), model=None))
     options = _options_with(options, checked)
     terminal = terminal_for(settings, context)

@@ -26,6 +26,7 @@ from skillgym_action.promotion.suite_text import new_suite, refuse_other_cases, 
 from skillgym_action.reporters.wording import counted
 from skillgym_action.repository.reference_solutions import template_folder
 from skillgym_action.settings import resolve
+from skillgym_action.settings.engine_options import LOCAL
 from skillgym_action.text.escaping import path_key, terminal_line
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def promote_session(request: PromoteRequest, settings: Settings, context: Launch
     """
     _refuse_wrong(request, context)
     config = wiring.configuration(settings, context)
-    options = resolve.options(settings, config, context, runners=1)
+    here = settings.model_copy(update={"engine": LOCAL})
+    options = resolve.options(here, config, context, runners=1)
     terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
         facts = _facts(services, request, options, context)

@@ -9,6 +9,7 @@ from skillgym_action import wiring
 from skillgym_action.cli.run import run_in_terminal
 from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
+from skillgym_action.settings.engine_options import LOCAL
 from skillgym_action.stages.baseline import compared_with_itself
 from skillgym_action.storage.stored_runs import RESULTS, stored_run
 
@@ -24,7 +25,7 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
     stored = stored_run(run_directory)
     config = wiring.configuration(settings, context)
     paths = tuple(sorted({str(context.root / path) for path, _ in stored.cases}))
-    of_stored_suites = settings.model_copy(update={"paths": paths})
+    of_stored_suites = settings.model_copy(update={"paths": paths, "engine": LOCAL})
     options = resolve.options(of_stored_suites, config, context, runners=len(stored.runners))
     snapshots = options.execute.snapshots and replace(options.execute.snapshots, update=False, create=False)
     execute = replace(

@@ -15,6 +15,7 @@ from skillgym_action.plan_checks import check_plan, futility_rule, planned_sessi
 from skillgym_action.reporters.terminal import render
 from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
+from skillgym_action.settings.engine_options import check_engine
 from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.text.escaping import terminal_line
 
@@ -44,6 +45,8 @@ def _run(settings: Settings, context: LaunchContext, command: str) -> int:
     directory = resolve.run_directory(settings, config, context)
     if settings.dry_run:
         return _show_plan(settings, context, runners, options)
+    if options.engine:
+        check_engine(options.engine, context)
     return run_in_terminal(settings, context, runners, options, directory, command=command)
 
 

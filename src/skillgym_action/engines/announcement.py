@@ -18,13 +18,13 @@ from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.model.errors import UsageError
-from skillgym_action.remote_limits import MAX_ANNOUNCED_BYTES
+from skillgym_action.remote_limits import MAX_ANNOUNCED_BYTES, MAX_KEY_FILE_BYTES
 from skillgym_action.settings.engine_options import LOCAL
-from skillgym_action.text.redaction import SHORTEST_SECRET, secret_values
+from skillgym_action.text.redaction import SHORTEST_SECRET, key_kinds, secret_values
 from skillgym_action.workspaces.workspace import extract_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from skillgym_action.filesystem.bundle import BundleEntry
     from skillgym_action.services import Services
@@ -68,11 +68,6 @@ def announcement(
     ``exclude``: paths in the checkout that are not sent.
     """
     root = context.root
-    if services.suite_source.is_separate or services.untrusted_configuration:
-        raise UsageError(
-            "--engine does not run suites of another folder (--suites-from), nor commits that are not trusted",
-            remedy="run them with --engine local",
-        )
     files = _bundled(services, tuple(exclude), context.environment)
     return Announcement(
         run=os.urandom(8).hex(),
@@ -115,11 +110,16 @@ def _bundled(services: Services, exclude: tuple[str, ...], environment: Mapping[
     """The files of the checkout as a bundle. Raises UsageError."""
     with tempfile.TemporaryDirectory(prefix="skillgym-") as temporary:
         copy = Path(temporary) / "files"
-        services.repository.copy_files_to(copy, exclude)
+        repository = services.repository
+        repository.copy_files_to(copy, exclude)
+        for empty in repository.empty_folders():  # such as a template without files
+            if not _is_below(empty, exclude):
+                (copy / empty).mkdir(parents=True, exist_ok=True)
+        known = repository.committed_files()
         folder = os.open(copy, FOLDER_FLAGS)
         try:
             content = io.BytesIO()
-            entries = _checked(folder_entries(Folder(folder)), _secrets(environment))
+            entries = _checked(folder_entries(Folder(folder)), _secrets(environment), known)
             write_bundle(content, entries)
         except BundleError as error:
             raise UsageError(f"the files of the checkout cannot be sent to workers: {error}") from error
@@ -138,8 +138,17 @@ def _secrets(environment: Mapping[str, str]) -> dict[bytes, str]:
     return found
 
 
-def _checked(entries: Iterator[BundleEntry], secrets: Mapping[bytes, str]) -> Iterator[BundleEntry]:
-    """The same entries. Raises UsageError for a file with a secret of the environment in it, or for too many bytes."""
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def _checked(
+    entries: Iterator[BundleEntry], secrets: Mapping[bytes, str], known: Collection[str]
+) -> Iterator[BundleEntry]:
+    """The same entries. Raises UsageError for a file with a secret of the environment in it, or for too many bytes.
+
+    Also for a file that git does not have, which is not in ``known``, with something that is shaped like a key.
+    """
     total = 0
     for entry in entries:
         if entry.kind == "file":
@@ -154,6 +163,12 @@ def _checked(entries: Iterator[BundleEntry], secrets: Mapping[bytes, str]) -> It
                 raise UsageError(
                     f"{entry.path} contains the value of {name}, and would be sent to all workers",
                     remedy="let git ignore the file; workers take keys from their own environment",
+                )
+            may_be_key = entry.path not in known and len(content) <= MAX_KEY_FILE_BYTES
+            if may_be_key and (kinds := key_kinds(content.decode(errors="replace"))):
+                raise UsageError(
+                    f"{entry.path} contains what looks like a key ({kinds[0]}), and would be sent to all workers",
+                    remedy="let git ignore the file; if it is no key, add the file to git",
                 )
             entry.with_content(len(content), content)
         yield entry

@@ -126,6 +126,20 @@ class Repository:
         for folder, entries in groupby(names, key=lambda name: os.path.split(name.rstrip("/"))[0]):
             self._copy_entries(folder, [os.path.basename(name.rstrip("/")) for name in entries], target / folder)
 
+    def empty_folders(self) -> Iterator[str]:
+        """Paths, relative to the root, of folders without any entry that git does not ignore. Raises OSError."""
+        beginnings = [""]
+        if self.has_git:
+            listed = self._git("ls-files", "-z", "--others", "--directory", "--exclude-standard")
+            beginnings = [os.fsdecode(name) for name in listed.split(b"\0") if name.endswith(b"/")]
+        for beginning in beginnings:
+            for folder, folders, files in os.walk(self.root / beginning):
+                relative = os.path.relpath(folder, self.root)
+                if not SKIPPED_FOLDERS.isdisjoint(relative.split("/")):
+                    folders.clear()
+                elif not folders and not files:
+                    yield relative
+
     def commit_all(self, folder: Path) -> None:
         """Make a folder a new repository, with everything in it as its only commit. Raises OSError."""
         self._git("init", "--quiet", "--template=", "--initial-branch=main", folder=folder)

@@ -73,7 +73,10 @@ class EngineOptions:
 
 
 def engine_options(settings: Settings, config: Config, context: LaunchContext) -> EngineOptions | None:
-    """The cluster that sessions run on; None: on this machine. Raises UsageError, ConfigError."""
+    """The cluster that sessions run on; None: on this machine. Raises UsageError, ConfigError.
+
+    Commands that run no sessions resolve it, too: whether it can be used here is a question of ``check_engine``.
+    """
     section = config.file.engine
     if settings.engine == LOCAL or (settings.engine is None and (section is None or section.type == LOCAL)):
         return None
@@ -90,14 +93,11 @@ def engine_options(settings: Settings, config: Config, context: LaunchContext) -
         raise ConfigError(
             f"engine: {address} needs certificates", remedy="add tls: {ca: …, cert: …, key: …} below engine"
         )
-    else:
-        check_certificates(tls)
-        if normalized_inside(tls.key, context.root):
-            raise ConfigError(
-                f"engine.tls.key: {tls.key} is in the checkout, whose files agents can read",
-                remedy="keep the key in another folder",
-            )
-    require_dask()
+    elif normalized_inside(tls.key, context.root):
+        raise ConfigError(
+            f"engine.tls.key: {tls.key} is in the checkout, whose files agents can read",
+            remedy="keep the key in another folder",
+        )
     retries = settings.lost_retries
     if retries is None and section:
         retries = section.lost_retries
@@ -109,6 +109,23 @@ def engine_options(settings: Settings, config: Config, context: LaunchContext) -
         lost_retries=DEFAULT_LOST_RETRIES if retries is None else retries,
         wait=(section.wait if section else None) or DEFAULT_WORKER_WAIT_SECONDS,
     )
+
+
+def check_engine(engine: EngineOptions, context: LaunchContext) -> None:
+    """Raises UsageError if the sessions of this run must not be sent to a cluster, or if something for it is missing.
+
+    Scheduler and coordinator trust each other's messages. An untrusted commit has written the configuration, which may
+    name a scheduler of its author; how far its agent configuration is trusted changes nothing about that.
+    """
+    event = context.job.event if context.job else None
+    if context.suite_source.is_separate or (event is not None and event.untrusted):
+        raise UsageError(
+            "--engine does not run suites of another folder (--suites-from), nor commits that are not trusted",
+            remedy="run them with --engine local",
+        )
+    if engine.tls:
+        check_certificates(engine.tls)
+    require_dask()
 
 
 def with_placeholders(settings: Settings, config: Config, context: LaunchContext) -> LaunchContext:

@@ -89,7 +89,7 @@ class SessionContainers:
     def _require_sandbox(self, suite: str) -> None:
         if SANDBOXES.get(self._kind) is None:
             message = f"{suite}: workspace asks for a container, and the sandbox is {self._kind}"
-            raise UsageError(message, remedy="--sandbox docker, where an engine runs")
+            raise UsageError(message, remedy="use --sandbox docker, which needs a Docker engine")
 
     def _opened(self, suite: str) -> Sandbox:
         with self._lock:

@@ -112,6 +112,7 @@ OWN_FAILURES = {
     "max-steps",
     "budget-exceeded",
     "resource-limit",
+    "out-of-memory",
     "context-exceeded",
     "output-limit",
     "refused",

@@ -97,12 +97,13 @@ def test_the_journal_has_a_line_for_each_session(bench):
 
 SESSIONS = {
     **dict.fromkeys(("rate-limit", "provider", "network"), 3),
-    "runner-crash": 2,
+    **dict.fromkeys(("runner-crash", "container"), 2),
     **dict.fromkeys(("auth", "model-rejected", "agent-missing", "quota"), 1),
     **dict.fromkeys(("content-policy", "context-exceeded", "output-limit", "refused"), 1),
-    **dict.fromkeys(("timeout", "max-steps", "budget-exceeded", "resource-limit"), 1),
+    **dict.fromkeys(("timeout", "max-steps", "budget-exceeded", "resource-limit", "out-of-memory"), 1),
     **dict.fromkeys(("workspace", "workspace-bootstrap", "collection", "normalization"), 1),
     **dict.fromkeys(("snapshot", "assert-hook", "grader", "suite-invalid"), 1),
+    **dict.fromkeys(("worker-lost", "worker-answer"), 1),
 }
 
 
@@ -467,10 +468,10 @@ def test_a_failed_bootstrap_is_reported_and_no_agent_starts(bench, bootstrap, me
     assert bench.artifact("workspaces/core/a/sh/repeat-1/skillgym.config.yaml").exists()
 
 
-def test_a_missing_template_is_an_error_of_the_suite(bench):
+def test_a_suite_whose_template_is_missing_is_invalid_and_none_of_its_sessions_starts(bench):
     (result,) = bench.run(COUNT, suite_fields={"workspace": {"templateDir": "nowhere"}}).results
     assert (result.judgement.failure_class.id, bench.sessions) == ("suite-invalid", 0)
-    assert "templateDir: there is no such folder" in result.judgement.failure.message
+    assert "workspace.templateDir: there is no such folder" in result.judgement.failure.message
 
 
 PYTHON = """from skillgym_action import Suite, Workspace
