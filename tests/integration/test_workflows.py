@@ -73,6 +73,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
     assert {document_of(workflow) for workflow in DOCUMENTED} == {
         "readme",
         "docs-tutorial",
+        "docs-how-to-first-suite",
         "docs-how-to-pull-request-comments",
         "docs-how-to-public-repositories",
         "docs-how-to-shards",
