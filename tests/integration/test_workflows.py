@@ -74,6 +74,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "readme",
         "docs-tutorial",
         "docs-how-to-first-suite",
+        "docs-how-to-secrets",
         "docs-how-to-pull-request-comments",
         "docs-how-to-public-repositories",
         "docs-how-to-shards",
