@@ -88,6 +88,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-re-run-failed-jobs",
         "docs-how-to-flaky-cases",
         "docs-how-to-compare-agents",
+        "docs-how-to-own-agent",
         *(
             f"docs-how-to-from-{tool}"
             for tool in ("agentv", "claude-plugin-eval", "harbor", "promptfoo", "skill-creator")
