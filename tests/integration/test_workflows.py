@@ -89,6 +89,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-flaky-cases",
         "docs-how-to-compare-agents",
         "docs-how-to-own-agent",
+        "docs-how-to-judge",
         *(
             f"docs-how-to-from-{tool}"
             for tool in ("agentv", "claude-plugin-eval", "harbor", "promptfoo", "skill-creator")
