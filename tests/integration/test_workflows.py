@@ -90,6 +90,8 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-compare-agents",
         "docs-how-to-own-agent",
         "docs-how-to-judge",
+        "docs-how-to-self-hosted",
+        "docs-how-to-ghes-and-proxies",
         *(
             f"docs-how-to-from-{tool}"
             for tool in ("agentv", "claude-plugin-eval", "harbor", "promptfoo", "skill-creator")
