@@ -73,6 +73,8 @@ def test_the_documentation_shows_every_kind_of_workflow():
     assert {document_of(workflow) for workflow in DOCUMENTED} == {
         "readme",
         "docs-tutorial",
+        "docs-how-to-first-suite",
+        "docs-how-to-secrets",
         "docs-how-to-pull-request-comments",
         "docs-how-to-public-repositories",
         "docs-how-to-shards",
@@ -85,6 +87,11 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-monorepo",
         "docs-how-to-re-run-failed-jobs",
         "docs-how-to-flaky-cases",
+        "docs-how-to-compare-agents",
+        "docs-how-to-own-agent",
+        "docs-how-to-judge",
+        "docs-how-to-self-hosted",
+        "docs-how-to-ghes-and-proxies",
         *(
             f"docs-how-to-from-{tool}"
             for tool in ("agentv", "claude-plugin-eval", "harbor", "promptfoo", "skill-creator")
