@@ -21,7 +21,7 @@ from skillgym_action.model.session_report import Cost
 from skillgym_action.remote_limits import MAX_ANSWER_BYTES, MAX_ANSWER_LINE_BYTES
 from skillgym_action.sessions.judge import trouble_judgement
 from skillgym_action.sessions.run_session import execution_result
-from skillgym_action.storage.journal_lines import session_entry
+from skillgym_action.storage.journal_lines import ended_session
 from skillgym_action.storage.stored_sessions import session_result
 from skillgym_action.workspaces.workspace import extract_bundle
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from skillgym_action.engines import SessionLine, Ticket
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.session_report import Trouble
-    from skillgym_action.storage.journal_lines import SessionEntry
+    from skillgym_action.storage.journal_lines import EndedSession
     from skillgym_action.storage.run_directory import RunDirectory
 
 SESSION, WORKSPACE = "session", "workspace"
@@ -134,18 +134,18 @@ def accepted(answer: SessionLine, ticket: Ticket, execution: Execution, director
     )
 
 
-def _checked_line(line: bytes, ticket: Ticket, folder: str) -> SessionEntry:
+def _checked_line(line: bytes, ticket: Ticket, folder: str) -> EndedSession:
     """The line, if it is about the session of the ticket. Raises InvalidAnswerError."""
     if len(line) > MAX_ANSWER_LINE_BYTES:
         raise InvalidAnswerError(f"its line has {len(line):,} bytes")
-    entry = session_entry(line)
+    entry = ended_session(line)
     if isinstance(entry, str):
         raise InvalidAnswerError(f"its line is not valid: {entry}")
     if entry.digest != ticket.digest or entry.position != (ticket.repetition, ticket.session):
         raise InvalidAnswerError("its line is about another session")
     if entry.key != (ticket.suite, ticket.case, ticket.runner, ticket.arm):
         raise InvalidAnswerError("its line is about another case")
-    if {entry.result.artifact_dir, entry.result.attempts[0].artifact_dir} != {folder}:
+    if {entry.result.directory, entry.result.attempts[0].directory} != {folder}:
         raise InvalidAnswerError("its line names the artifacts of another session")
     return entry
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import SessionResult
     from skillgym_action.services import Services
     from skillgym_action.storage.journal import JournalHead
-    from skillgym_action.storage.journal_lines import JournalHeadEntry, Key, SessionEntry
+    from skillgym_action.storage.journal_lines import EndedSession, JournalHeadEntry, Key
 
 
 def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead, *, auto: bool = False) -> Journal:
@@ -96,7 +96,7 @@ def _read(services: Services, now: JournalHead, *, auto: bool) -> tuple[JournalC
     return found, ()
 
 
-def _finished(sessions: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
+def _finished(sessions: Iterable[EndedSession]) -> Iterator[EndedSession]:
     """The sessions of an execution that need not run again: finished ones, of each repetition up to the first gap."""
     following: dict[int, int] = {}
     for session in sessions:
@@ -106,12 +106,12 @@ def _finished(sessions: Iterable[SessionEntry]) -> Iterator[SessionEntry]:
             yield session
 
 
-def _spent(session: SessionEntry) -> SessionCosts:
+def _spent(session: EndedSession) -> SessionCosts:
     """What a session cost. A cancelled one counts as far as its cost is known; most have no line in the journal."""
     costs = session.agent_usd, session.judge_usd
     if session.result.status is Status.SKIPPED:
         costs = session.agent_usd or 0.0, session.judge_usd or 0.0
-    return SessionCosts(suite=session.suite, runner=session.result.runner_id or "", costs=costs)
+    return SessionCosts(suite=session.suite, runner=session.runner or "", costs=costs)
 
 
 def _spent_on_lost(plan: Plan, found: JournalContents, digests: Mapping[int, str]) -> Iterator[SessionCosts]:
@@ -123,7 +123,7 @@ def _spent_on_lost(plan: Plan, found: JournalContents, digests: Mapping[int, str
             yield SessionCosts(suite=execution.suite.path, runner=execution.runner.id, costs=costs)
 
 
-def _attempt_and_cost(session: SessionEntry) -> tuple[int | None, float | None]:
+def _attempt_and_cost(session: EndedSession) -> tuple[int | None, float | None]:
     """The attempt that ran a session, and what it cost."""
     return session.result.attempts[0].run_attempt, sum_of_costs(*_spent(session).costs)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.storage.journal import JournalHead
-    from skillgym_action.storage.journal_lines import JournalContents, JournalHeadEntry, SessionEntry
+    from skillgym_action.storage.journal_lines import EndedSession, JournalContents, JournalHeadEntry
     from skillgym_action.storage.run_directory import RunDirectory
 
 
@@ -66,7 +66,7 @@ class OfExecution:
     attempt: int
     directory: RunDirectory
 
-    def split(self, sessions: Iterable[SessionEntry]) -> tuple[list[SessionEntry], list[Problem]]:
+    def split(self, sessions: Iterable[EndedSession]) -> tuple[list[EndedSession], list[Problem]]:
         """The sessions that count, and a warning for each that cannot be of an earlier attempt.
 
         Those that could not be judged, at the end of their repetition, do not count.
@@ -83,7 +83,7 @@ class OfExecution:
         last = {session.position[0]: session.position[1] for session in possible if not _runs_again(session)}
         return [each for each in possible if each.position[1] <= last.get(each.position[0], 0)], problems
 
-    def remove_archives(self, kept: Iterable[SessionEntry]) -> None:
+    def remove_archives(self, kept: Iterable[EndedSession]) -> None:
         """Remove the archived workspaces of sessions that do not count: fewer sessions may follow now."""
         ids = {id(session) for session in kept}
         for session in self.journal.sessions.get(self._key(), ()):
@@ -94,7 +94,7 @@ class OfExecution:
         execution = self.execution
         return execution.suite.path, execution.case.id, execution.runner.id, execution.arm_name
 
-    def _doubt(self, session: SessionEntry) -> str | None:
+    def _doubt(self, session: EndedSession) -> str | None:
         """Why a session cannot be of an earlier attempt; None: it can."""
         attempt = session.result.attempts[0]
         if attempt.run_attempt is None or attempt.run_attempt >= self.attempt:
@@ -102,12 +102,12 @@ class OfExecution:
         if not self.journal.started[session.digest, session.position]:
             return "the journal does not say that it began"
         folder = _folder(self.execution, session.position, "/")
-        if attempt.artifact_dir != folder or not self.directory.has_session(folder):
+        if attempt.directory != folder or not self.directory.has_session(folder):
             return f"its artifacts are not in {folder}"
         return None
 
 
-def _runs_again(session: SessionEntry) -> bool:
+def _runs_again(session: EndedSession) -> bool:
     """Whether a session could not be judged, for other reasons than a limit that the agent exceeded."""
     limited_by = session.trouble and TROUBLES[session.trouble.kind].errored_origin
     return session.result.status is Status.ERRORED and not limited_by

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from sys import intern
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
@@ -12,16 +14,20 @@ from pydantic import Field, ValidationError
 from skillgym_action.limits import MAX_SHOWN_JOURNAL_PROBLEMS
 from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.job_attempt import JobAttempt
+from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.suite import BenchmarkSuite
 from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
 from skillgym_action.storage.field_types import COMMIT, DIGEST, AttemptNumber, Id, Path, Text, Time, Usd
 from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.mapping import MappedModel
 from skillgym_action.storage.mapping import read as stored_noun
-from skillgym_action.storage.results_reader import plain_message
+from skillgym_action.storage.results_reader import plain_message, restored_result
 from skillgym_action.storage.results_schema import ResultEntry, ToolEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from skillgym_action.model.result import Result
 
 RUN_AGAIN = "its session is run again"
 Key = tuple[str, str, str | None, str | None]
@@ -32,6 +38,7 @@ EVENT = b'{"event":'
 LOST = b'{"event":"lost"'
 STORED = b'{"event":"stored"'
 Count = Annotated[int, Field(ge=1)]
+_ANY_SUITE = BenchmarkSuite(path="", file=FilePath(), name="", format="")
 
 
 class JobEntry(MappedModel):
@@ -107,6 +114,48 @@ class SessionEntry(MappedModel):
     trouble: TroubleEntry | None = None
     result: ResultEntry
 
+    def contradiction(self) -> str | None:
+        """What does not fit together, if anything."""
+        result = self.result
+        if len(result.attempts) != 1:
+            return "result.attempts: must be one"
+        if min(result.attempts[0].repetition, result.attempts[0].session) < 1:
+            return "result.attempts[0]: repetitions and sessions count from 1"
+        if result.status is not result.attempts[0].status or result.passed != (result.status in GREEN):
+            return "result.status: must be that of its attempt, and agree with passed"
+        if self.trouble and self.trouble.kind not in TROUBLES:
+            return f"trouble.kind: is not a kind of trouble: {self.trouble.kind[:60]!r}"
+        return None
+
+    def ended(self) -> EndedSession:
+        """The session without what only validation needs."""
+        found = self.trouble
+        return EndedSession(
+            digest=intern(self.digest),
+            suite=intern(self.suite),
+            runner=self.result.runner_id and intern(self.result.runner_id),
+            agent_usd=self.agent_usd,
+            judge_usd=self.judge_usd,
+            trouble=Trouble(kind=found.kind, message=found.message, retry_after=found.retry_after) if found else None,
+            result=restored_result(self.result, 0, _ANY_SUITE, None),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class EndedSession:
+    """A session that has ended, as a line of the journal has it: a third of the memory of its validated entries.
+
+    ``runner``: its id. ``result`` is not that of an execution yet: it has no runner, and ``_ANY_SUITE`` as its suite.
+    """
+
+    digest: str
+    suite: str
+    runner: str | None
+    agent_usd: float | None
+    judge_usd: float | None
+    trouble: Trouble | None
+    result: Result
+
     @property
     def position(self) -> tuple[int, int]:
         """Repetition and session, both counted from 1."""
@@ -115,26 +164,13 @@ class SessionEntry(MappedModel):
     @property
     def key(self) -> Key:
         """Whose session it is."""
-        return self.suite, self.result.case_id, self.result.runner_id, self.result.arm
+        return self.suite, self.result.case_id, self.runner, self.result.arm
 
     @property
     def is_finished(self) -> bool:
         """Not so what was cancelled, and what showed that its runner cannot work at all."""
         cannot_work = self.trouble is not None and TROUBLES[self.trouble.kind].stops_runner
         return self.result.status is not Status.SKIPPED and not cannot_work
-
-    def contradiction(self) -> str | None:
-        """What does not fit together, if anything."""
-        result = self.result
-        if len(result.attempts) != 1:
-            return "result.attempts: must be one"
-        if min(self.position) < 1:
-            return "result.attempts[0]: repetitions and sessions count from 1"
-        if result.status is not result.attempts[0].status or result.passed != (result.status in GREEN):
-            return "result.status: must be that of its attempt, and agree with passed"
-        if self.trouble and self.trouble.kind not in TROUBLES:
-            return f"trouble.kind: is not a kind of trouble: {self.trouble.kind[:60]!r}"
-        return None
 
 
 @dataclass(slots=True)
@@ -147,8 +183,8 @@ class JournalContents:
     """
 
     began: JournalHeadEntry | None = None
-    sessions: dict[Key, list[SessionEntry]] = field(default_factory=dict)
-    all: list[SessionEntry] = field(default_factory=list)
+    sessions: dict[Key, list[EndedSession]] = field(default_factory=dict)
+    all: list[EndedSession] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     unshown: int = 0
     started: Counter[SessionKey] = field(default_factory=Counter)
@@ -161,7 +197,7 @@ class JournalContents:
         """How many sessions began and have no line, since the tool was killed meanwhile."""
         return (self.started - Counter((session.digest, session.position) for session in self.all)).total()
 
-    def take(self, session: SessionEntry) -> None:
+    def take(self, session: EndedSession) -> None:
         """Add a session. It replaces later ones of its repetition, and all if the execution has changed."""
         self.all.append(session)
         before = self.sessions.setdefault(session.key, [])
@@ -193,7 +229,7 @@ def read(lines: Iterable[bytes]) -> JournalContents:
             found.began = _head(line[:-1])
         elif line.startswith(EVENT):
             _count(found, number, line[:-1])
-        elif isinstance(entry := session_entry(line[:-1]), str):
+        elif isinstance(entry := ended_session(line[:-1]), str):
             found.warn(number, f"{entry}; {RUN_AGAIN}")
         else:
             found.take(entry)
@@ -212,18 +248,18 @@ def _count(found: JournalContents, number: int, line: bytes) -> None:
         else:
             entry = EventEntry.model_validate_json(line, strict=True)
             counted = found.started if entry.event == "started" else found.judging
-            counted[entry.digest, (entry.repetition, entry.session)] += 1
+            counted[intern(entry.digest), (entry.repetition, entry.session)] += 1
     except ValidationError as error:
         found.warn(number, f"{_mistake(error)}; the line is ignored")
 
 
-def session_entry(line: bytes) -> SessionEntry | str:
+def ended_session(line: bytes) -> EndedSession | str:
     """Return the session of a line, or what is wrong with the line."""
     try:
         entry = SessionEntry.model_validate_json(line, strict=True)
     except ValidationError as error:
         return _mistake(error)
-    return entry.contradiction() or entry
+    return entry.contradiction() or entry.ended()
 
 
 def _head(line: bytes) -> JournalHeadEntry:

@@ -6,22 +6,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.result import SessionResult
-from skillgym_action.model.session_report import Cost, Trouble
-from skillgym_action.storage.results_reader import restored_result
+from skillgym_action.model.session_report import Cost
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
-    from skillgym_action.storage.journal_lines import SessionEntry
+    from skillgym_action.storage.journal_lines import EndedSession
 
 
-def session_result(execution: Execution, stored: SessionEntry) -> SessionResult:
+def session_result(execution: Execution, stored: EndedSession) -> SessionResult:
     """The result of a stored session. What the suite defines is taken from the suite, not from the journal."""
-    case, found = execution.case, stored.trouble
-    trouble = Trouble(kind=found.kind, message=found.message, retry_after=found.retry_after) if found else None
-    result = restored_result(stored.result, execution.index, execution.suite, execution.runner)
+    case, result = execution.case, stored.result
     return SessionResult(
         result=replace(
             result,
+            index=execution.index,
+            suite=execution.suite,
+            runner=execution.runner,
             case_id=case.id,
             title=case.title,
             judgement=replace(result.judgement, cost_usd=stored.judge_usd),
@@ -30,6 +30,6 @@ def session_result(execution: Execution, stored: SessionEntry) -> SessionResult:
             expected_fail=case.expected_fail,
             prompt=case.prompt,
         ),
-        agent_cost=Cost(usd=stored.agent_usd, source=stored.result.cost_source),
-        trouble=trouble,
+        agent_cost=Cost(usd=stored.agent_usd, source=result.cost.source),
+        trouble=stored.trouble,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -114,6 +115,25 @@ def told(lines: list[bytes]) -> tuple[list[str], list[str]]:
 )
 def test_the_sessions_that_count(lines, counting):
     assert told(journal(*lines)) == (counting, [])
+
+
+def test_a_session_of_a_journal_takes_less_memory_than_five_kilobytes():
+    outcomes = [
+        {"assertion": f"{number} " * 20, "type": "rule", "passed": True, "explanation": "it holds"}
+        for number in range(3)
+    ]
+    lines = journal(
+        *(held(case=f"case-{number}", digest=f"{number:064x}", outcomes=outcomes) for number in range(1_000))
+    )
+    read(lines[:3])
+    tracemalloc.start()
+    try:
+        found = read(lines)
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(found.sessions) == 1_000
+    assert taken / 1_000 < 5_000
 
 
 def test_all_sessions_were_paid_for():
