@@ -94,7 +94,7 @@ def test_the_documentation_shows_every_kind_of_workflow():
         "docs-how-to-ghes-and-proxies",
         *(
             f"docs-how-to-from-{tool}"
-            for tool in ("agentv", "claude-plugin-eval", "harbor", "promptfoo", "skill-creator")
+            for tool in ("agentv", "claude-plugin-eval", "harbor", "promptfoo", "skill-creator", "skillgym")
         ),
     }
 
