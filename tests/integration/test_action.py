@@ -128,7 +128,7 @@ def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_pat
 @pytest.mark.parametrize(
     ("inputs", "words"),
     [
-        pytest.param({"mode": "both"}, "known: all, report, run", id="no such mode"),
+        pytest.param({"mode": "both"}, "known: all, missing, plan, report, run, trend", id="no such mode"),
         pytest.param({"mode": "report"}, "mode report needs the input results", id="nothing to report"),
         pytest.param({"results": "x"}, "mode all does not use the input results", id="results of others"),
         pytest.param({"mode": "report", "results": "nowhere"}, "nowhere", id="results that are not there"),

@@ -137,7 +137,7 @@ def test_every_run_leaves_its_reports(tmp_path):
         pytest.param(["--maxfail", "1.5"], "--maxfail: '1.5' is not a whole number", id="a fraction"),
         pytest.param(["--max-cost", "5USD"], "--max-cost: '5USD' is not a number", id="an amount"),
         pytest.param(["--maxfail", "0"], "--maxfail: must be greater than 0, not 0", id="too small a number"),
-        pytest.param(["--min-pass-rate", "90"], "must be less than or equal to 1, not 90", id="too large a number"),
+        pytest.param(["--min-pass-rate", "90"], "must be from 0 to 1, not 90; write 0.9", id="too large a number"),
         pytest.param(
             ["--report", "html"], "--report: 'html' is not KIND=PATH, such as html=report.html", id="a report"
         ),

@@ -58,7 +58,7 @@ class Reusing:
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0
 
     def lines(self) -> list[dict[str, Any]]:
-        files = sorted(self.store.rglob("*.jsonl"))
+        files = sorted(self.store.rglob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
         return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
     def change_store(self, change: Any) -> None:

@@ -24,7 +24,7 @@ SKILL = {"skills/pages/SKILL.md": "---\nname: pages\ndescription: Counts.\n---\n
 BEGIN = "<!-- messages -->"
 _SAYS = re.compile(r"^(?:error|warning): |^inconclusive: |^    ")
 _TIME = re.compile(r", in [\d.]+ m?s|, cost \$0\.00|, artifacts: \S+")
-_ENTRY = re.compile(r"^### (.*)\n\n`.*`\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"^### ([^\n]*)\n\n`[^\n]*`\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,9 +33,6 @@ class ScratchSuite:
     def refusal(self, path: Path) -> str | None:
         return "is a link" if path.is_symlink() else None
 
-    def template_refusal(self, folder: Path) -> str | None:
-        return self.refusal(folder)
-
     def refusal_in_place(self, _: Path) -> None:
         return None
 

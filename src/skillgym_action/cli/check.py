@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
 from skillgym_action.cli.suite_problems import gathered, once, suite_errors, suite_warnings
+from skillgym_action.documents.user_files import missing_folder
 from skillgym_action.limits import MAX_LISTED_SKIPPED_FILES
-from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.errors import Location, Problem, SuiteError, UsageError
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.reporters.wording import counted
@@ -50,6 +51,8 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
         suites = pipeline.load_suites(services, options, found)
         vacuous = tuple(vacuous_warnings(suites, services.repository.checkout))
         today = services.clock.now().date()
+    if missing := tuple(missing_templates(suites)):
+        raise SuiteError.of(*missing)
     check_runner_selectors(suites, runners, options.plan)
     suites = with_selected_runners(suites, runners, options.plan)
     if not as_json:
@@ -102,6 +105,17 @@ def _print_json(
         problems=[*problem_parts(errors), *problem_parts(all_warnings, "warning")],
     )
     print_document(document, context.redactor)
+
+
+def missing_templates(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
+    """A problem for each template of a suite or a case that is no folder: its sessions would be errored."""
+    for suite in suites:
+        specs = {suite.workspace.template, *(case.workspace.template for case in suite.cases if case.workspace)}
+        for template in sorted(path for path in specs if path):
+            if problem := missing_folder(template):
+                message = f"the template of its workspaces, {template.name}: {problem}"
+                remedy = "a template is relative to the suite file"
+                yield Problem(message=message, location=Location(path=suite.path), remedy=remedy)
 
 
 _JUDGE = "write `run: {judge: {api: anthropic, model: MODEL}}` into skillgym.config.yaml"

@@ -77,11 +77,6 @@ class SuiteFile(Protocol):
         ...
 
     @property
-    def template_refusal(self) -> Callable[[Path], str | None]:
-        """Like ``refusal``; a folder that is not there is refused, too."""
-        ...
-
-    @property
     def refusal(self) -> Callable[[Path], str | None]:
         """Why a folder cannot be the template of a workspace, such as a link on the way to it; None if it can."""
         ...

@@ -279,7 +279,7 @@ def _workspace(workspace: HostWorkspace, source: SuiteFile) -> WorkspaceSpec:
         location = Location(path=source.path)
         raise SuiteError.of(Problem(message=error.message, location=location, key_path=key_path)) from error
     template = None if workspace.template_dir is None else folder / workspace.template_dir
-    if template and (refused := source.template_refusal(template)):
+    if template and (refused := source.refusal(template)):
         location = Location(path=source.path)
         problem = Problem(message=refused, location=location, key_path="workspace.templateDir", remedy=PLAIN_TEMPLATE)
         raise SuiteError.of(problem)

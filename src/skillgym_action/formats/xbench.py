@@ -221,7 +221,7 @@ def _workspace(document: Document, section: SuiteWorkspaceSection, source: Suite
             problem = _problem(document, ("workspace", "templateDir"), error.message, remedy=remedy)
             raise SuiteError.of(problem) from error
     template = folder / section.template_dir if section.template_dir else None
-    if template and (refused := source.template_refusal(template)):
+    if template and (refused := source.refusal(template)):
         raise SuiteError.of(_problem(document, ("workspace", "templateDir"), refused, remedy=PLAIN_TEMPLATE))
     try:
         written = section.limits.model_dump(by_alias=True) if section.limits else None

@@ -12,7 +12,6 @@ from skillgym_action.documents.user_files import (
     PLAIN_DIRECTORY,
     decoded,
     kind_of,
-    missing_folder,
     read_bytes,
     resolved,
 )
@@ -124,10 +123,6 @@ class SuiteFileAccess:
         """Why no workspace may be a copy of the folder; None: it may. Only checked in or for the checkout."""
         checkout = self._checkout_of(folder)
         return checkout.template_refusal(folder) if checkout else None
-
-    def template_refusal(self, folder: Path) -> str | None:
-        """Why no workspace may be a copy of the folder, or that it is not there; None: it may."""
-        return self.refusal(folder) or missing_folder(folder)
 
     def refusal_in_place(self, folder: Path) -> str | None:
         """Why no agent may work in the folder itself; None: it may. Links within the checkout are followed."""

@@ -222,7 +222,6 @@ def test_cases_without_an_id_are_identified_by_their_number(tmp_path):
     ],
 )
 def test_a_workspace_is_what_the_suite_says(tmp_path, settings, spec):
-    (tmp_path / "bench" / "app").mkdir(parents=True)
     suite = loaded(tmp_path, f"suite = []\nworkspace = Workspace({settings})")
     assert relative(suite.workspace, tmp_path) == spec
 

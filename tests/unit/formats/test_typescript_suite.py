@@ -270,7 +270,6 @@ def test_an_id_used_twice_names_both_places(tmp_path):
     ],
 )
 def test_a_workspace_is_what_the_suite_says(tmp_path, workspace, expected):
-    (tmp_path / "bench" / "app").mkdir(parents=True)
     spec = loaded(tmp_path, f"export default [];\nexport const workspace = {workspace};").workspace
     found = {name: getattr(spec, name) for name in expected}
     assert eval(repr(found).replace(f"{tmp_path}/", ""), {"PosixPath": Path, "Bootstrap": Bootstrap}) == expected

@@ -35,8 +35,6 @@ class Source:
     def refusal(self, _: Path) -> None:
         return None
 
-    template_refusal = refusal
-
     def text(self) -> str:
         return self.content
 

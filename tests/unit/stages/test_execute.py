@@ -468,10 +468,10 @@ def test_a_failed_bootstrap_is_reported_and_no_agent_starts(bench, bootstrap, me
     assert bench.artifact("workspaces/core/a/sh/repeat-1/skillgym.config.yaml").exists()
 
 
-def test_a_suite_whose_template_is_missing_is_invalid_and_none_of_its_sessions_starts(bench):
+def test_a_missing_template_is_trouble_with_the_workspace(bench):
     (result,) = bench.run(COUNT, suite_fields={"workspace": {"templateDir": "nowhere"}}).results
-    assert (result.judgement.failure_class.id, bench.sessions) == ("suite-invalid", 0)
-    assert "workspace.templateDir: there is no such folder" in result.judgement.failure.message
+    assert (result.judgement.failure_class.id, bench.sessions) == ("workspace", 0)
+    assert "nowhere" in result.judgement.failure.message
 
 
 PYTHON = """from skillgym_action import Suite, Workspace
