@@ -16,12 +16,12 @@ from pathlib import Path
 import yaml
 
 from skillgym_action.cli.schema import SCHEMAS
+from skillgym_action.documents.json_schemas import SCHEMA_FOLDER
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, BUILT = ROOT / "docs", ROOT / ".cache" / "site"
 SETTINGS = ROOT / "mkdocs.yml"
 BRANCH = "blob/main"
-SCHEMA_FOLDER = "schemas/v1"
 FIRST_PAGE = "index.md"
 LINK = re.compile(r"(\]\(|\b(?:src|srcset|href)=\")(?!\w+:|#)([^)\"#\s]+)(#[^)\"\s]*)?")
 

@@ -66,15 +66,22 @@ def _typescript_types() -> str:
     return types()
 
 
-SCHEMAS: dict[str, Callable[[], dict[str, object] | str]] = {
+def _published(name: str, make: Callable[[], dict[str, object]]) -> dict[str, object]:
+    from skillgym_action.cli.published_schemas import published
+
+    return published(name, make())
+
+
+_DOCUMENTS = ("check", "check-cases", "doctor", "compare", "quarantine-suggest", "trend", "error")
+_MADE: dict[str, Callable[[], dict[str, object]]] = {
     "config": _config_schema,
     "quarantine": _quarantine_schema,
     "x-bench": _suite_schema,
     "results": _results_schema,
     "plan": _plan_schema,
-    **{
-        name: partial(_document_schema, name)
-        for name in ("check", "check-cases", "doctor", "compare", "quarantine-suggest", "trend", "error")
-    },
+    **{name: partial(_document_schema, name) for name in _DOCUMENTS},
+}
+SCHEMAS: dict[str, Callable[[], dict[str, object] | str]] = {
+    **{name: partial(_published, name, make) for name, make in _MADE.items()},
     "typescript": _typescript_types,
 }

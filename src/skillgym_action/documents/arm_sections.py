@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, RootModel
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, RootModel, WithJsonSchema
 
 from skillgym_action.documents.documents import ProgramDocument, validated
+from skillgym_action.documents.json_schemas import TEXTS, AlsoAccepts, matching
 from skillgym_action.documents.located_values import Lines, LocatedValue, key_path_text
 from skillgym_action.limits import MAX_ARM_PATTERNS, MAX_ARMS, MAX_PATTERN_FOLDERS
 from skillgym_action.model.arm import Arm, OverlayFile
@@ -53,6 +54,10 @@ def _few(patterns: tuple[str, ...]) -> tuple[str, ...]:
     return patterns
 
 
+_TOO_DEEP = f"(?!((.*/)?\\*\\*(/|$)){{{MAX_PATTERN_FOLDERS + 1}}})"
+_INSIDE = matching(rf"^(?!/)(?!(.*/)?\.\.(/|$))(?!(.*/)?\.git(/|$)){_TOO_DEEP}.+$")
+
+
 class ArmSection(BaseModel):
     """``arms.<id>``: a variant of all sessions. ``files``: a folder whose files are added to workspaces.
 
@@ -69,9 +74,13 @@ class ArmSection(BaseModel):
     )
 
     files: Annotated[str | None, Field(min_length=1)] = None
-    remove: Annotated[tuple[Annotated[str, AfterValidator(_inside)], ...], AfterValidator(_few)] = ()
+    remove: Annotated[
+        tuple[Annotated[str, AfterValidator(_inside), WithJsonSchema(_INSIDE)], ...],
+        AfterValidator(_few),
+        Field(json_schema_extra={"maxItems": MAX_ARM_PATTERNS}),
+    ] = ()
     home: Annotated[str | None, Field(min_length=1)] = None
-    env: Annotated[dict[str, str | None], BeforeValidator(references)] = {}
+    env: Annotated[dict[str, str | None], BeforeValidator(references), AlsoAccepts(TEXTS)] = {}
     command_args: tuple[str, ...] = ()
     skill: Literal["head", "base", "none"] = "head"
     decides: bool = False
@@ -89,7 +98,13 @@ def _one_decides(arms: dict[str, ArmSection]) -> dict[str, ArmSection]:
     return {name: arm.model_copy(update={"decides": name == deciding}) for name, arm in arms.items()}
 
 
-ArmsByName = Annotated[dict[str, ArmSection], Field(min_length=2, max_length=MAX_ARMS), AfterValidator(_one_decides)]
+NAMED_ARMS = {"propertyNames": matching(f"^{ARM_NAME.pattern}$"), "minProperties": 2, "maxProperties": MAX_ARMS}
+"""What JSON Schemas say of arms beside their types."""
+ArmsByName = Annotated[
+    dict[str, ArmSection],
+    Field(min_length=2, max_length=MAX_ARMS, json_schema_extra=NAMED_ARMS),
+    AfterValidator(_one_decides),
+]
 
 
 class ArmsSection(RootModel[ArmsByName]):

@@ -7,8 +7,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
+from skillgym_action.documents.json_schemas import AlsoAccepts, has, matching, words
 from skillgym_action.model.containers import ContainerBuild, ContainerLimits, ContainerSpec, NetworkMode, NetworkPolicy
 
 CPUS, PIDS = "cpus", "pids"
@@ -60,6 +70,11 @@ def _host(value: str) -> str:
 Text = Annotated[str, Field(min_length=1)]
 
 
+_BELOW = matching(r"^(?!/)(?!(.*/)?\.\.(/|$))[^\0]+$")
+_WORKDIR = matching(r"^/(?!(.*/)?\.\.(/|$))[^\0]*[^/.\0][^\0]*$")
+_MODES = ("none", "model-only", "open")
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -68,14 +83,24 @@ class ContainerBuildSection(_Section):
     """``workspace.build``. ``context``: a folder, relative to the file; ``dockerfile``: relative to the context."""
 
     context: Text = "."
-    dockerfile: Annotated[Text, AfterValidator(_below)] = "Dockerfile"
+    dockerfile: Annotated[Text, AfterValidator(_below), WithJsonSchema(_BELOW)] = "Dockerfile"
 
 
 class NetworkSection(_Section):
     """``workspace.network``: what the container may connect to. ``hosts``: for ``allow-list`` only."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"mode": {"const": "allow-list"}}},
+            "then": {"required": ["hosts"], "properties": {"hosts": {"minItems": 1}}},
+            "else": {"properties": {"hosts": {"maxItems": 0}}},
+        }
+    )
+
     mode: Literal["none", "model-only", "allow-list", "open"]
-    hosts: list[Annotated[Text, AfterValidator(_host)]] = Field(default_factory=list)
+    hosts: list[Annotated[Text, AfterValidator(_host), WithJsonSchema(matching(f"^{_HOST.pattern}$"))]] = Field(
+        default_factory=list
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> NetworkSection:
@@ -84,6 +109,11 @@ class NetworkSection(_Section):
         if self.mode != "allow-list" and self.hosts:
             raise ValueError(f"hosts have no effect with {self.mode}: write mode allow-list")
         return self
+
+
+def _ascii(pattern: re.Pattern[str]) -> str:
+    """The pattern without the classes that mean more letters in Python than in JavaScript."""
+    return pattern.pattern.replace(r"\w", "A-Za-z0-9_")
 
 
 def _network(value: object) -> object:
@@ -96,12 +126,26 @@ class ContainerKeys(BaseModel):
     ``dockerfile``: short for a build whose context is the folder of that file.
     """
 
-    image: Annotated[Text, AfterValidator(_image)] | None = None
+    model_config = ConfigDict(
+        json_schema_extra={
+            "allOf": [
+                {"not": {"allOf": [has("image"), has("build")]}},
+                {"not": {"allOf": [has("image"), has("dockerfile")]}},
+                {"not": {"allOf": [has("build"), has("dockerfile")]}},
+                {
+                    "if": {"anyOf": [has(key) for key in ("workdir", "user", "network")]},
+                    "then": {"anyOf": [has(key) for key in ("image", "build", "dockerfile")]},
+                },
+            ]
+        }
+    )
+
+    image: Annotated[Text, AfterValidator(_image), WithJsonSchema(matching(f"^{_ascii(_IMAGE)}$"))] | None = None
     build: ContainerBuildSection | None = None
     dockerfile: Text | None = None
-    workdir: Annotated[Text, AfterValidator(_workdir)] | None = None
-    user: Annotated[Text, AfterValidator(_user)] | None = None
-    network: Annotated[NetworkSection, BeforeValidator(_network)] | None = None
+    workdir: Annotated[Text, AfterValidator(_workdir), WithJsonSchema(_WORKDIR)] | None = None
+    user: Annotated[Text, AfterValidator(_user), WithJsonSchema(matching(f"^{_ascii(_USER)}$"))] | None = None
+    network: Annotated[NetworkSection, BeforeValidator(_network), AlsoAccepts(words(_MODES))] | None = None
 
 
 NAMES = tuple(ContainerKeys.model_fields)

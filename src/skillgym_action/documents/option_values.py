@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from skillgym_action.documents.json_schemas import any_of, matching, words
+from skillgym_action.limits import MAX_PROCESS_LIMIT, MAX_RESOURCE_LIMIT_BYTES, MIN_RESOURCE_LIMIT_BYTES
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.resource_limits import parse_limits, parse_process_count, parse_size
 
@@ -95,6 +97,30 @@ def _require(value: object) -> object:
     return int(text)
 
 
+_NUMBER = r"\d+(\.\d+)?\s*"
+_TEXT_DURATION = matching(
+    rf"^(?=.*\d)\s*({_NUMBER}h\s*)?({_NUMBER}m(i\s*n)?(?!\s*s)\s*)?({_NUMBER}s\s*)?({_NUMBER}m\s*s\s*)?$|^\s*{_NUMBER}$"
+)
+WRITTEN_DURATION = any_of({"type": "number", "exclusiveMinimum": 0}, _TEXT_DURATION)
+"""What a duration in seconds looks like in a file, as a JSON Schema."""
+_TEXT_SIZE = matching(r"^(none|\s*\d{1,19}(\.\d{1,6})?\s*([Bb]|[KMGTkmgt]([Ii]?[Bb]))?\s*)$")
+_BYTES = {"type": "integer", "minimum": MIN_RESOURCE_LIMIT_BYTES, "maximum": MAX_RESOURCE_LIMIT_BYTES}
+_PROCESSES = {"type": "integer", "minimum": 1, "maximum": MAX_PROCESS_LIMIT}
+_NULL = {"type": "null"}
+
+
+def _no_truth(value: object) -> object:
+    """Not true and false, which pydantic takes for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError(f"must be a number, not {str(value).lower()}")  # noqa: TRY004 - pydantic expects it
+    return value
+
+
+NOT_TRUE = BeforeValidator(_no_truth)
+PositiveInt = Annotated[int, Field(gt=0), NOT_TRUE]
+NonNegativeInt = Annotated[int, Field(ge=0), NOT_TRUE]
+PositiveFloat = Annotated[float, Field(gt=0), NOT_TRUE]
+NonNegativeFloat = Annotated[float, Field(ge=0), NOT_TRUE]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 Shard = Annotated[tuple[int, int], BeforeValidator(_shard)]
@@ -103,22 +129,34 @@ Limits = Annotated[tuple[tuple[str, int | None], ...], BeforeValidator(_limits)]
 Size = Annotated[
     int | Literal["none"] | None,
     BeforeValidator(lambda value: None if value is None else parse_size(value)),
-    WithJsonSchema({"type": ["integer", "string"]}),
+    WithJsonSchema(any_of(_BYTES, _TEXT_SIZE, _NULL)),
 ]
 """A limit in bytes, as it may be in files: a number, or text such as ``512MiB``."""
 Count = Annotated[
     int | Literal["none"] | None,
     BeforeValidator(lambda value: None if value is None else parse_process_count(value)),
-    WithJsonSchema({"type": ["integer", "string"]}),
+    WithJsonSchema(any_of(_PROCESSES, matching(r"^(none|\s*0*[1-9]\d{0,8}\s*)$"), _NULL)),
 ]
-Require = Annotated[int | Literal["all", "any"], BeforeValidator(_require)]
+Require = Annotated[
+    int | Literal["all", "any"],
+    BeforeValidator(_require),
+    WithJsonSchema(
+        any_of(
+            words(("all", "any")), {"type": "integer", "minimum": 1}, matching(r"^\s*([Aa]ll|[Aa]ny|[1-9]\d{0,8})\s*$")
+        )
+    ),
+]
 """How many repetitions of a case must pass."""
-Rate = Annotated[float, Field(ge=0, le=1)]
-Points = Annotated[float, Field(ge=-100, le=100)]
+Rate = Annotated[float, Field(ge=0, le=1), NOT_TRUE]
+Points = Annotated[float, Field(ge=-100, le=100), NOT_TRUE]
 """Percentage points: a difference of two shares in percent."""
-Duration = Annotated[float, BeforeValidator(_seconds), Field(gt=0), WithJsonSchema({"type": ["number", "string"]})]
+Duration = Annotated[float, BeforeValidator(_seconds), NOT_TRUE, Field(gt=0), WithJsonSchema(WRITTEN_DURATION)]
 """Seconds: a positive number, or text such as ``90s``, ``5m``, ``1h30m``, ``500ms``."""
 Milliseconds = Annotated[
-    int, BeforeValidator(_milliseconds), Field(gt=0), WithJsonSchema({"type": ["integer", "string"]})
+    int,
+    BeforeValidator(_milliseconds),
+    NOT_TRUE,
+    Field(gt=0),
+    WithJsonSchema(any_of({"type": "integer", "exclusiveMinimum": 0}, _TEXT_DURATION)),
 ]
 """A positive whole number of milliseconds, or text such as ``5m``."""

@@ -16,6 +16,7 @@ from skillgym_action.documents.user_files import PLAIN_TEMPLATE
 from skillgym_action.formats.xbench_expectations import Expectations, GrammarError, inside, texts_in
 from skillgym_action.formats.xbench_files import accepts, named, rejection
 from skillgym_action.formats.xbench_model import SuiteSection
+from skillgym_action.formats.xbench_schema import completed
 from skillgym_action.limits import (
     MAX_CASE_ID_CHARACTERS,
     MAX_DOCUMENT_VALUES,
@@ -47,7 +48,7 @@ DEFAULT_TIMEOUT = 600.0
 
 def suite_schema() -> dict[str, object]:
     """The JSON Schema of a suite file."""
-    return SuiteSection.model_json_schema(by_alias=True)
+    return completed(SuiteSection.model_json_schema(by_alias=True))
 
 
 # --- the suite --------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
+from skillgym_action.documents.json_schemas import FREE_KEYS
 from skillgym_action.javascript.regex import Patterns
 from skillgym_action.limits import MAX_EXPECTATION_CHARACTERS, MAX_EXPECTATION_RULE_WORDS, MAX_SUITE_SECONDS
 from skillgym_action.model.errors import closest_match
@@ -52,7 +53,7 @@ class XbenchSection(BaseModel):
         extra="forbid",
         strict=True,
         defer_build=True,
-        json_schema_extra={"patternProperties": {r"^(x-.*|\$schema)$": {}}},
+        json_schema_extra=FREE_KEYS,
     )
 
 

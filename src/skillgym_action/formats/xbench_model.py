@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, WithJsonSchema
 
-from skillgym_action.documents.arm_sections import ArmSection  # noqa: TC001 - pydantic reads annotations
+from skillgym_action.documents.arm_sections import NAMED_ARMS, ArmSection
 from skillgym_action.documents.container_sections import ContainerKeys
 from skillgym_action.documents.option_values import Count, Size  # noqa: TC001 - pydantic reads annotations
 from skillgym_action.formats.xbench_expectations import ExpectationSection, Seconds, Text, XbenchSection
+from skillgym_action.formats.xbench_schema import WRITTEN_EXPECTATION
 
 Dollars = Annotated[float, Field(gt=0)]
 
@@ -60,7 +61,7 @@ class SuiteWorkspaceSection(XbenchSection, ContainerKeys):
 
 
 Expectation = Annotated[
-    Annotated[Text, Tag("text")] | Annotated[ExpectationSection, Tag("object")],
+    Annotated[Text, Tag("text"), WithJsonSchema(WRITTEN_EXPECTATION)] | Annotated[ExpectationSection, Tag("object")],
     Discriminator(_shape),
 ]
 
@@ -90,4 +91,4 @@ class SuiteSection(XbenchSection):
     tags: list[Text] = Field(default_factory=list)
     workspace: SuiteWorkspaceSection = SuiteWorkspaceSection()
     runners: list[Text] = Field(default_factory=list)
-    arms: dict[str, ArmSection] | None = None
+    arms: Annotated[dict[str, ArmSection], Field(json_schema_extra=NAMED_ARMS)] | None = None

@@ -10,10 +10,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
+    JsonValue,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -21,14 +19,30 @@ from pydantic import (
 from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.documents.arm_sections import ArmsByName, references
 from skillgym_action.documents.container_sections import ContainerKeys
-from skillgym_action.documents.option_values import Count, Duration, Milliseconds, Points, Require, Size, Words
+from skillgym_action.documents.json_schemas import TEXTS, AlsoAccepts, matching, words
+from skillgym_action.documents.option_values import (
+    NOT_TRUE,
+    WRITTEN_DURATION,
+    Count,
+    Duration,
+    Milliseconds,
+    NonNegativeFloat,
+    NonNegativeInt,
+    Points,
+    PositiveFloat,
+    PositiveInt,
+    Rate,
+    Require,
+    Size,
+    Words,
+)
 from skillgym_action.filesystem.globs import matches_nothing
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
-from skillgym_action.limits import MAX_JUDGE_VOTES
+from skillgym_action.limits import MAX_JUDGE_VOTES, MAX_PATTERN_CHARACTERS
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
-from skillgym_action.settings.foreign_options import reporter_of_skillgym
+from skillgym_action.settings.foreign_options import SKILLGYM_REPORTERS, reporter_of_skillgym
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Reuse, Schedule, Stop, StoreName
 from skillgym_action.settings.provider_limits import ProviderName, ProviderSection
 from skillgym_action.settings.sandbox_options import SandboxType
@@ -45,10 +59,12 @@ class _Model(BaseModel):
     )
 
 
+AGENT_TYPES = tuple(name for name, listing in AGENTS.items() if listing.format is None and not listing.internal)
+
+
 def _agent_type(value: object) -> object:
-    known = [name for name, listing in AGENTS.items() if listing.format is None and not listing.internal]
-    if value not in known:
-        raise ValueError(f"unknown agent {value!r}; {did_you_mean(str(value), known)}")
+    if value not in AGENT_TYPES:
+        raise ValueError(f"unknown agent {value!r}; {did_you_mean(str(value), AGENT_TYPES)}")
     return value
 
 
@@ -64,19 +80,29 @@ def _odd(votes: int) -> int:
     return votes
 
 
+_ODD = {"type": "integer", "enum": list(range(1, MAX_JUDGE_VOTES + 1, 2))}
+
+
 def _reporter(value: object) -> object:
     return reporter_of_skillgym(value) if isinstance(value, str) else reporter_of_skillgym("")
+
+
+Environment = Annotated[dict[str, str], BeforeValidator(references), AlsoAccepts(TEXTS)]
+"""Variables with their values, or a list of variables whose values are passed on."""
 
 
 class AgentSection(_Model):
     """``runners.<id>.agent``."""
 
-    type: Annotated[str, BeforeValidator(_agent_type)]
+    type: Annotated[str, BeforeValidator(_agent_type), WithJsonSchema(words(AGENT_TYPES))]
     model: str | None = None
-    version: Annotated[str | None, BeforeValidator(_exact_version)] = None
+    version: (
+        Annotated[str, BeforeValidator(_exact_version), WithJsonSchema(matching(f"^(?:{EXACT_VERSION.pattern})$"))]
+        | None
+    ) = None
     command: str | tuple[str, ...] | None = None
     command_args: tuple[str, ...] = ()
-    env: Annotated[dict[str, str], BeforeValidator(references)] = {}
+    env: Environment = {}
     budget: PositiveFloat | None = None
     output: Literal["text", "events"] = "text"
     sessions: str | None = None
@@ -118,8 +144,8 @@ class JudgeSection(_Model):
 
     api: Literal["anthropic", "openai"]
     model: Annotated[str, Field(min_length=1)]
-    env: Annotated[dict[str, str], BeforeValidator(references)] = {}
-    votes: Annotated[int, Field(ge=1, le=MAX_JUDGE_VOTES), AfterValidator(_odd)] = 1
+    env: Environment = {}
+    votes: Annotated[int, Field(ge=1, le=MAX_JUDGE_VOTES), NOT_TRUE, AfterValidator(_odd), WithJsonSchema(_ODD)] = 1
 
 
 class LimitsSection(_Model):
@@ -136,7 +162,7 @@ class RunSection(_Model):
 
     cwd: str | None = None
     output_dir: str | None = None
-    reporter: Annotated[str | None, BeforeValidator(_reporter)] = None
+    reporter: Annotated[str | None, BeforeValidator(_reporter), WithJsonSchema(words(SKILLGYM_REPORTERS))] = None
     schedule: Schedule | None = None
     max_parallel: PositiveInt | None = None
     repeat: PositiveInt | None = None
@@ -154,8 +180,8 @@ class RunSection(_Model):
     baseline_optional: bool = False
     max_cost: PositiveFloat | None = None
     allow_partial: bool = False
-    min_pass_rate: Annotated[float, Field(ge=0, le=1)] | None = None
-    max_error_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    min_pass_rate: Rate | None = None
+    max_error_rate: Rate | None = None
     min_uplift: Points | None = None
     judge: JudgeSection | None = None
     limits: LimitsSection | None = None
@@ -175,6 +201,12 @@ class DefaultsSection(_Model):
 
 class ToleranceSection(_Model):
     """``snapshots.tolerance``: the increase that is allowed, in tokens and in percent; with both, both apply."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": [key], "properties": {key: {"type": "number"}}} for key in ("absolute", "percent")]
+        }
+    )
 
     absolute: NonNegativeFloat | None = None
     percent: NonNegativeFloat | None = None
@@ -215,13 +247,19 @@ class ReportSection(_Model):
     templates: str | None = None
 
 
+def _texts(value: object) -> object:
+    if not isinstance(value, str) and not (isinstance(value, list) and all(isinstance(word, str) for word in value)):
+        raise ValueError("must be text, or a list of texts")
+    return value
+
+
 class SkillsSection(_Model):
     """``skills``: suites of skills. ``path``: the folder of the skill under test, relative to the file."""
 
     path: Annotated[str | None, Field(min_length=1)] = None
     workspace: Literal["empty", "repository"] = "empty"
     trigger_rounds: PositiveInt = 5
-    arms: Words = ()
+    arms: Annotated[Words, BeforeValidator(_texts), AlsoAccepts({"type": "string"})] = ()
 
 
 class SandboxSection(_Model):
@@ -244,7 +282,9 @@ def _pattern(text: str) -> str:
     return text
 
 
-PathPattern = Annotated[str, AfterValidator(_pattern)]
+PathPattern = Annotated[
+    str, AfterValidator(_pattern), WithJsonSchema(matching("[^/.]") | {"maxLength": MAX_PATTERN_CHARACTERS})
+]
 
 
 class InputSection(_Model):
@@ -262,8 +302,15 @@ class TlsSection(_Model):
     key: Annotated[str, Field(min_length=1)]
 
 
+_RETRIES: dict[str, JsonValue] = {"type": "integer", "minimum": 0}
+
+
 class EngineSection(_Model):
     """``engine``: where sessions run. ``slots``: sessions at once; ``wait``: for a worker, as long as there is none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"patternProperties": {"^lost-after$": WRITTEN_DURATION, "^lost-retries$": _RETRIES}}
+    )
 
     type: Literal["local", "dask"]
     address: str | None = None
@@ -283,8 +330,9 @@ class EngineSection(_Model):
 
 
 class ConfigFile(_Model):
-    """A whole configuration file."""
+    """A whole configuration file. ``$schema``: the address of its JSON Schema, for editors."""
 
+    schema_: Annotated[str | None, Field(alias="$schema")] = None
     run: RunSection = RunSection()
     defaults: DefaultsSection = DefaultsSection()
     report: ReportSection = ReportSection()

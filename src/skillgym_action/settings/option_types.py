@@ -7,6 +7,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+from skillgym_action.documents.json_schemas import any_of, matching, words
 from skillgym_action.documents.option_values import Words, all_known
 from skillgym_action.limits import DEFAULT_REUSE_DAYS, MAX_REUSE_DAYS
 from skillgym_action.model.errors import did_you_mean
@@ -101,10 +102,34 @@ def reuse_days(value: str) -> float | None:
     return int(age[:-1]) / _PER_DAY[age[-1]] if age else DEFAULT_REUSE_DAYS
 
 
-FailOn = Annotated[Words, all_known((*FAIL_ON, "none")), AfterValidator(_alone)]
+_CONDITION = f"({'|'.join(FAIL_ON)})"
+_CONDITIONS = matching(rf"^[\s,]*(none|{_CONDITION}(\s*[,\n]\s*{_CONDITION})*)?[\s,]*$")
+FailOn = Annotated[
+    Words,
+    all_known((*FAIL_ON, "none")),
+    AfterValidator(_alone),
+    WithJsonSchema(
+        any_of(
+            {"type": "array", "items": words(FAIL_ON)},
+            {"type": "array", "items": words(("none",)), "maxItems": 1},
+            words((*FAIL_ON, "none")),
+            _CONDITIONS,
+        )
+    ),
+]
 ReportPaths = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_reports)]
 """Reports as (kind, path); ``PRINTED`` is the path of the only one that goes to standard output."""
-StoreName = Annotated[str, AfterValidator(_store)]
+StoreName = Annotated[
+    str,
+    AfterValidator(_store),
+    WithJsonSchema(
+        any_of(words(get_args(StoreWord)), matching(rf"^({PATH_STORE}.+|{ARTIFACT_STORE}[\w.-]{{1,200}}\.ya?ml)$"))
+    ),
+]
 """``branch``, ``none``, ``artifact``; ``artifact=`` and a workflow's file name; or ``path=`` and a folder or file."""
-Reuse = Annotated[str, BeforeValidator(_reuse), WithJsonSchema({"type": "string"})]
+Reuse = Annotated[
+    str,
+    BeforeValidator(_reuse),
+    WithJsonSchema(any_of(words(REUSE), matching(r"^unchanged,max-age=[1-9][0-9]{0,3}[dh]$"))),
+]
 """``never``, or ``unchanged`` with an age in days or hours: ``unchanged,max-age=14d``."""

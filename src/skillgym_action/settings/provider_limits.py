@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PositiveInt, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
+from skillgym_action.documents.json_schemas import MadeSchema, words
+from skillgym_action.documents.option_values import PositiveInt  # noqa: TC001 - pydantic reads annotations
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.settings.declarations import RUN, Option
 from skillgym_action.transcripts.providers import provider_ids
@@ -42,7 +44,7 @@ def _provider_limits(value: object) -> object:
     return tuple(pairs)
 
 
-ProviderName = Annotated[str, AfterValidator(_known_provider)]
+ProviderName = Annotated[str, AfterValidator(_known_provider), MadeSchema(lambda: words(sorted(provider_ids())))]
 ProviderLimitPairs = Annotated[
     tuple[tuple[str, int], ...], BeforeValidator(_provider_limits), WithJsonSchema({"type": "array"})
 ]

@@ -11,13 +11,19 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from skillgym_action.documents.documents import checked, read_document
+from skillgym_action.documents.json_schemas import FREE_KEYS, matching
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.user_files import read_text
 from skillgym_action.filesystem.globs import matches_nothing
-from skillgym_action.limits import MAX_CONFIGURATION_BYTES, MAX_QUARANTINE_ENTRIES, MAX_QUARANTINE_TEXT_CHARACTERS
+from skillgym_action.limits import (
+    MAX_CONFIGURATION_BYTES,
+    MAX_PATTERN_CHARACTERS,
+    MAX_QUARANTINE_ENTRIES,
+    MAX_QUARANTINE_TEXT_CHARACTERS,
+)
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.quarantine import QuarantineEntry, QuarantineFile
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
 QUARANTINE = "skillgym.quarantine.yaml"
 # Nothing that would have to be escaped in Markdown, HTML or a terminal.
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/#?&=%+-]*)?")
+_ADDRESS_TEXT = matching(f"^{_ADDRESS.pattern}$") | {"maxLength": MAX_QUARANTINE_TEXT_CHARACTERS}
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 WRITTEN_AS = "write `quarantine:` and below it a list of entries with case, reason, owner and expires"
 
@@ -56,7 +63,12 @@ def _day(value: object) -> object:
     raise ValueError("must be a day such as 2026-12-01")
 
 
-Pattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
+Pattern = Annotated[
+    str,
+    Field(min_length=1),
+    AfterValidator(_pattern),
+    WithJsonSchema(matching("[^/.]") | {"maxLength": MAX_PATTERN_CHARACTERS}),
+]
 Sentence = Annotated[str, Field(min_length=1, max_length=MAX_QUARANTINE_TEXT_CHARACTERS)]
 
 
@@ -64,7 +76,12 @@ class EntrySection(BaseModel):
     """An entry: which executions, why, whose task it is to repair them, and until when."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, alias_generator=camel_case, populate_by_name=True, defer_build=True
+        extra="forbid",
+        frozen=True,
+        alias_generator=camel_case,
+        populate_by_name=True,
+        defer_build=True,
+        json_schema_extra=FREE_KEYS,
     )
 
     case: Pattern
@@ -72,16 +89,16 @@ class EntrySection(BaseModel):
     runner: Pattern | None = None
     reason: Sentence
     owner: Sentence
-    issue: Annotated[Sentence, AfterValidator(_address)] | None = None
-    expires: Annotated[date, BeforeValidator(_day)]
+    issue: Annotated[Sentence, AfterValidator(_address), WithJsonSchema(_ADDRESS_TEXT)] | None = None
+    expires: Annotated[date, BeforeValidator(_day), WithJsonSchema(matching(f"^{_DAY.pattern}$") | {"format": "date"})]
 
 
 class QuarantineSections(BaseModel):
     """The file as its JSON Schema describes it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, json_schema_extra=FREE_KEYS)
 
-    quarantine: tuple[EntrySection, ...]
+    quarantine: Annotated[tuple[EntrySection, ...], Field(max_length=MAX_QUARANTINE_ENTRIES)]
 
 
 def read_quarantine(config: Config, context: LaunchContext) -> QuarantineFile:

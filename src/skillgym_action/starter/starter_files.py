@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.documents.json_schemas import schema_address
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.model.errors import OutputError, UsageError
 from skillgym_action.processes.agent_keys import key_names
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 CONFIGURATION = "skillgym.config.yaml"
 WORKFLOW = ".github/workflows/skillgym.yml"
-SCHEMAS = "https://org.github.io/skillgym-action/schemas/v1"
 MODELS: Mapping[str, str] = {"claude-code": "claude-sonnet-4-6"}
 """Models to name in the configuration; other agents use the default of their CLI."""
 
@@ -71,7 +71,7 @@ def _suite(facts: RepositoryFacts, suite_format: str) -> StarterFile:
     if suite_format == "evals":
         skill = _skill(facts)
         return StarterFile(path=skill.evals, text=chosen.text(skill_cases(skill), None, ""))
-    text = chosen.text(starter_cases(facts), facts.test, f"{SCHEMAS}/x-bench.json")
+    text = chosen.text(starter_cases(facts), facts.test, schema_address("x-bench"))
     return StarterFile(path=chosen.file, text=text)
 
 
@@ -86,7 +86,7 @@ def _skill(facts: RepositoryFacts) -> FoundSkill:
 
 
 def _configuration(agents: tuple[str, ...]) -> str:
-    lines = [f"# yaml-language-server: $schema={SCHEMAS}/config.json", "runners:"]
+    lines = [f"# yaml-language-server: $schema={schema_address('config')}", "runners:"]
     for agent in agents:
         model = f", model: {MODELS[agent]}" if agent in MODELS else ""
         lines.append(f"  {agent}: {{ agent: {{ type: {agent}{model} }} }}")
