@@ -94,7 +94,9 @@ def chosen_agents(
 
 
 def _skills(files: Collection[str], read: Read) -> Iterable[FoundSkill]:
-    paths = sorted((path for path in files if PurePosixPath(path).name == SKILL_FILE), key=lambda one: one.count("/"))
+    paths = sorted(
+        (path for path in files if PurePosixPath(path).name == SKILL_FILE), key=lambda one: (one.count("/"), one)
+    )
     for path in paths:
         text, folder = read(path), PurePosixPath(path).parent
         name = frontmatter(text).get("name", folder.name) if text else ""
