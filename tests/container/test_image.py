@@ -193,7 +193,7 @@ def test_no_layer_holds_a_secret(image, tmp_path, proved: Proved):
     proved("image", "files of its layers without a secret", searched)
 
 
-LARGEST_IMAGE = 275 * 1000 * 1000  # bytes
+LARGEST_IMAGE = 285 * 1000 * 1000  # bytes; 10 MB of it are what workers of a cluster need
 
 
 def test_the_image_stays_thin(image):
