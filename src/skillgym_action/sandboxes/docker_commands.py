@@ -37,6 +37,7 @@ OUT_OF_MEMORY_CODES = frozenset({137, -signal.SIGKILL})
 NOT_STARTED_CODES = frozenset({126, 127})
 MAX_REASON_BYTES = 4096  # of what the engine prints in place of a program that did not start
 SIGNALS_AFTER = 128  # shells and engines report a signal as this and its number
+LAST_SIGNAL = 64  # of Linux, which programs in containers run on
 
 
 class DockerCommand:
@@ -174,7 +175,7 @@ class DockerCommand:
             return Ending.STOPPED, code, None, self.processes.out_of_memory()
         if code is None or not self.processes.alive():
             return Ending.LOST, None, "the container has ended", None
-        if SIGNALS_AFTER < code <= SIGNALS_AFTER + signal.SIGRTMAX:
+        if SIGNALS_AFTER < code <= SIGNALS_AFTER + LAST_SIGNAL:
             return Ending.SIGNALLED, SIGNALS_AFTER - code, None, None
         return Ending.EXITED, code, None, None
 
