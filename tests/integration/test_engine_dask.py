@@ -145,7 +145,7 @@ def test_the_sessions_of_a_killed_worker_run_again_on_another_one(own_cluster: C
     until(lambda: len(scene.journal("lost")) == 2, "two sessions are lost")
     assert time.monotonic() - killed < 10  # with the load of other tests; without, it is about 0.1 s
     for sleeper in running("sleep"):  # those on the other worker end
-        if sleeper.cmdline() == ["sleep", "61"]:
+        if words_of(sleeper) == ["sleep", "61"]:
             sleeper.kill()
     _, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
@@ -172,6 +172,17 @@ def test_a_session_whose_workers_are_lost_again_and_again_is_errored(own_cluster
     assert [line["chargedUsd"] for line in scene.journal("lost")] == [5.0, 5.0]
 
 
+def words_of(process: Any) -> list[str]:
+    """The command line of a process; empty once it has ended."""
+    import psutil
+
+    try:
+        words: list[str] = process.cmdline()
+    except psutil.Error:
+        return []
+    return words
+
+
 def running_on(cluster: Cluster) -> Any:
     """The worker that has an agent which sleeps."""
     import psutil
@@ -179,7 +190,7 @@ def running_on(cluster: Cluster) -> Any:
     for worker in cluster.workers:
         if worker.poll() is None:
             children = psutil.Process(worker.pid).children(recursive=True)
-            if any(child.cmdline() == ["sleep", "60"] for child in children):
+            if any(words_of(child) == ["sleep", "60"] for child in children):
                 return worker
     return None
 
@@ -224,7 +235,7 @@ def test_without_its_coordinator_a_run_ends_and_can_be_resumed(cluster: Cluster,
 
 
 def agents(seconds: int) -> list[Any]:
-    return [one for one in running("sleep") if one.cmdline() == ["sleep", str(seconds)]]
+    return [one for one in running("sleep") if words_of(one) == ["sleep", str(seconds)]]
 
 
 def test_a_run_ends_with_a_message_when_its_scheduler_is_gone(own_cluster: Cluster, tmp_path: Path) -> None:
