@@ -158,7 +158,7 @@ SHOWN = {
         "--timeout", "100",
     ),
     "no end within the time limit": lambda desk, root: whole_run(
-        root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "45"
+        root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "90"
     ),
     "the CLI is killed": lambda desk, _: killed(desk),
     "there is no such program": lambda desk, root: no_such_program(root, desk),

@@ -32,7 +32,7 @@ SEEN = [
     pytest.param(
         "x.bench.json",
         '{"cases": [\n  {"id": "x", "promt": "p", "expect": ["file:o exists"]}]}',
-        ("x.bench.json:2:3: cases[0].prompt: is missing", "unknown key 'promt' (did you mean 'prompt'?)"),
+        ("x.bench.json:2:15: cases[0].promt: unknown key 'promt'; did you mean 'prompt'?",),
         id="promt for prompt",
     ),
     pytest.param(

@@ -189,7 +189,7 @@ def of_section(cls: Any) -> dict[str, str]:
     """Keys of a configuration, with the other names they have."""
     names = []
     for name, field in cls.model_fields.items():
-        others = getattr(field.validation_alias, "choices", [name])
+        others = getattr(field.validation_alias, "choices", [field.alias or name])
         names += [(str(other), not field.is_required()) for other in others]
     return shape(dict(names).items())
 

@@ -447,6 +447,8 @@ export interface StructuredCommandMatcher {
 
 /** The default export of `skillgym.config.ts`. Paths are relative to that file. */
 export interface SkillGymConfig {
+  /** Address of the JSON Schema of a configuration, for editors. */
+  $schema?: string;
   run?: RunConfig;
   defaults?: { timeoutMs?: number };
   report?: ReportConfig;
