@@ -238,6 +238,24 @@ def agents(seconds: int) -> list[Any]:
     return [one for one in running("sleep") if words_of(one) == ["sleep", str(seconds)]]
 
 
+def test_a_process_that_does_not_end_with_its_run_is_killed(own_cluster: Cluster, tmp_path: Path) -> None:
+    """Such as one that an agent has stopped."""
+    import psutil
+
+    worker = own_cluster.start_worker(slots=1)
+    scene = Scene(tmp_path, own_cluster, "sleep 64", number=1)
+    process = scene.start()
+    until(lambda: agents(64), "the session runs")
+    (slot,) = (each for each in psutil.Process(worker.pid).children() if each.cmdline()[-1] == "slot")
+    slot.suspend()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    until(lambda: not slot.is_running() or slot.status() == psutil.STATUS_ZOMBIE, "the slot is killed")
+    until(lambda: not agents(64), "the agent ends")
+    until(lambda: not own_cluster.leftovers(), "the files are removed")
+
+
 def test_a_run_ends_with_a_message_when_its_scheduler_is_gone(own_cluster: Cluster, tmp_path: Path) -> None:
     own_cluster.start_worker()
     slow = "touch $LOG/$task; [ $task = c0 ] || [ -e $LOG/fast ] || sleep 63; echo done > out.txt"

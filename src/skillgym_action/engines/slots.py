@@ -53,6 +53,7 @@ class SlotPool:
         self._idle: list[_Slot] = []
         self._lanes: dict[str, _Slot] = {}
         self._busy: dict[str, _Slot | None] = {}
+        self._started: list[_Slot] = []
         self._numbers = 0
         self._closed = False
         if not self._own.get("agent_user"):
@@ -79,15 +80,16 @@ class SlotPool:
                 was_cancelled = key not in self._busy or self._closed
             return ("ended" if was_cancelled else "lost"), str(error).encode(), b""
         except OSError as error:
-            return "unusable", str(error).encode(), b""
+            answer = "unusable", str(error).encode(), b""
         finally:
             with self._lock:
                 self._busy.pop(key, None)
                 if slot and not slot.is_alive() and lane:
                     self._lanes.pop(lane, None)
         with self._lock:
-            if not lane and slot.is_alive() and answer[0] != "unusable":
+            if slot and not lane and slot.is_alive() and answer[0] != "unusable":
                 self._idle.append(slot)
+            self._started = [one for one in self._started if one.is_running()]
         return answer
 
     def _start(self, lane: str | None) -> _Slot:
@@ -101,6 +103,8 @@ class SlotPool:
             files = folder / "files"
             unpack_files(self._announcement, files)
         slot = _Slot(folder, self._environment)
+        with self._lock:
+            self._started.append(slot)
         slot.send(
             {
                 "root": str(files),
@@ -127,13 +131,14 @@ class SlotPool:
         with self._lock:
             self._closed = True
             busy = [slot for slot in self._busy.values() if slot]
-            idle = [*self._idle, *(slot for slot in self._lanes.values() if slot not in busy)]
+            started, self._started = self._started, []
             self._busy.clear()
-        for slot in busy:
-            slot.end()
-        for slot in idle:
-            slot.finish()
-        for slot in (*busy, *idle):
+        for slot in started:
+            if slot in busy:
+                slot.end()
+            else:
+                slot.finish()
+        for slot in started:  # also those whose sessions were given up: one that does not end is killed
             slot.wait()
         remove_path(self._folder)
 
@@ -154,6 +159,10 @@ class _Slot:
 
     def is_alive(self) -> bool:
         return self._process.poll() is None and not self._stdin.closed
+
+    def is_running(self) -> bool:
+        """Whether its process is there, perhaps about to end."""
+        return self._process.poll() is None
 
     @property
     def _stdin(self) -> Any:
