@@ -113,6 +113,32 @@ def test_what_comes_out_has_no_devices_and_no_setuid_bits_and_obeys_the_limits(s
             list(container.get("/app", BundleLimits(entries=2)))
 
 
+def test_hard_links_in_a_large_folder_are_read(sandbox: Sandbox, tmp_path: Path):
+    """The engine sends one archive of a container at a time, and no other reply about it meanwhile."""
+    script = "cd /app; echo text > a; ln a b; mkdir d; ln a d/c; head -c 20000000 /dev/zero > z"
+    with box(sandbox) as container:
+        assert run(container, tmp_path, "sh", "-ec", script).capture.exit_code == 0
+        read = {entry.path: b"".join(entry.chunks()) for entry in container.get("/app") if entry.kind == "file"}
+        assert {path: content for path, content in read.items() if path != "z"} == dict.fromkeys("ab", b"text\n") | {
+            "d/c": b"text\n"
+        }
+        assert len(read["z"]) == 20_000_000
+        with pytest.raises(BundleError, match="more than 2"):
+            list(container.get("/app", BundleLimits(entries=2)))
+
+
+def test_a_file_that_is_too_large_does_not_keep_the_container_locked(sandbox: Sandbox, tmp_path: Path):
+    with box(sandbox) as container:
+        assert run(container, tmp_path, "sh", "-ec", "head -c 20000000 /dev/zero > /app/z").capture.exit_code == 0
+        with pytest.raises(BundleError, match="20000000 bytes") as refused:
+            container.read("/app/z", 10)
+        assert container.read("/etc/hostname", 100)
+        with pytest.raises(BundleError, match="20000000 bytes") as listed:
+            list(container.get("/app/z", BundleLimits(file_bytes=10)))
+        assert container.read("/etc/hostname", 100)
+    assert (refused.tb, listed.tb) != (None, None)  # their frames still refer to what was being read
+
+
 def test_links_in_the_container_do_not_lead_out_of_it(sandbox: Sandbox, tmp_path: Path):
     """The engine resolves them inside of the container, both ways."""
     outside = tmp_path / "outside"

@@ -366,6 +366,36 @@ def test_a_shard_that_did_not_finish_is_missing(tmp_path):
     assert run["missingShards"] == ["3/3"]
 
 
+def test_a_shard_of_another_commit_than_the_plan_is_missing(tmp_path):
+    scene = Scene(tmp_path)
+    scene.planned("--matrix", "2")
+    edited(scene.root / "plan.json", lambda one: one.update(commit="a" * 40))
+    for number in (1, 2):
+        scene.shard(number, 2)
+        commit = "ab"[number - 1] * 40
+        edited(
+            scene.root / f"shards/shard-{number}/results.json",
+            lambda one, commit=commit: one["run"].update(commit=commit),
+        )
+    assert scene.missing("shards/*", "--plan", "plan.json") == ["2/2"]
+    ran = scene.tool("report", "shards/*", "--plan", "plan.json", "--fail-on", "none", "--output", "merged")
+    assert (ran.code, "shard 2/2 is of commit bbbbbbbbbbbb, and the plan of aaaaaaaaaaaa" in ran.err) == (3, True)
+
+
+@pytest.mark.parametrize("left_out", [0, 1, 2])
+def test_a_shard_lacks_no_more_than_it_says_that_it_left_out(tmp_path, left_out):
+    scene = Scene(tmp_path)
+    scene.planned("--matrix", "3")
+    for number in (1, 2, 3):
+        scene.shard(number, 3)
+    assert scene.tool("run", "--shard", "3/3", "--case", "[abc]", "--output", "less").code == 0
+    shutil.rmtree(scene.root / "shards/shard-3")
+    (scene.root / "less").replace(scene.root / "shards/shard-3")
+    selection = {"selected": 1, "total": 1 + left_out, "reason": "bench/core.json", "leftOut": left_out}
+    edited(scene.root / "shards/shard-3/results.json", lambda one: one["run"].update(selection=selection))
+    assert scene.missing("shards/*", "--plan", "plan.json") == ([] if left_out == 2 else ["3/3"])
+
+
 @pytest.mark.parametrize("named", ["shards/*", "shards/shard-1\0shards/shard-2"])
 def test_a_shard_that_was_killed_is_missing_and_the_report_says_so(tmp_path, named):
     scene = Scene(tmp_path)

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dask
 from distributed import Worker
 
 from skillgym_action.engines.announcement import own_versions
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from skillgym_action.engines import Announcement
     from skillgym_action.settings.engine_options import Tls
 
+# What a worker records about itself for Dask's dashboard, of which it has none: it grows with each second.
+UNUSED = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.log-length": 10}
 PAUSE_SECONDS = 1.0  # before another attempt to reach the scheduler
 
 
@@ -63,6 +66,7 @@ def serve(
     address: str, tls: Tls | None, slots: int, host: WorkerHost, cancelled: Cancellation, log: Callable[[str], None]
 ) -> None:
     """Take tickets until ``cancelled``; a scheduler that is gone is waited for. Raises EngineError."""
+    dask.config.set(UNUSED)
     patience = _Patience()
     settings: Any = {"nthreads": slots, "security": security(tls), **({} if tls else {"host": "127.0.0.1"})}
     while not cancelled:

@@ -18,10 +18,10 @@ from skillgym_action.remote_limits import MAX_CONTAINER_CHANGES
 from skillgym_action.sandboxes.docker_commands import DiskWatch, DockerCommand
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS
 from skillgym_action.sandboxes.docker_volumes import KEEPER_FOLDER
-from skillgym_action.sandboxes.tar_entries import END, read_tar, write_tar
+from skillgym_action.sandboxes.tar_entries import END, HardLink, read_tar, write_tar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -51,6 +51,7 @@ class DockerContainer:
         self.release: Callable[[], None] = lambda: None
         self.refusals: Callable[[], tuple[RefusedConnection, ...]] = tuple
         self._removed = False
+        self._open_archive: io.BufferedReader | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -77,34 +78,49 @@ class DockerContainer:
         return folder, below
 
     def get(self, path: str, limits: BundleLimits | None = None) -> Iterator[BundleEntry]:
-        return checked_entries(self._entries(path), limits)
+        limits = limits or BundleLimits()
+        with closing(self._entries(path, limits)) as entries:
+            yield from checked_entries(entries, limits)
 
-    def _entries(self, path: str) -> Iterator[BundleEntry]:
+    def _entries(self, path: str, limits: BundleLimits) -> Generator[BundleEntry]:
         found = self._resolved(path)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, "no such file or folder in the container", path)
         target, mode = found
         with self._reading(path):
             if not mode & GO_FOLDER:
-                content = self._file(target)
-                if content:
-                    yield BundleEntry("file", posixpath.basename(path), mode & 0o777).with_content(*content)
+                with closing(self._file(target)) as file:
+                    if file.exists:
+                        entry = BundleEntry("file", posixpath.basename(path), mode & 0o777)
+                        yield entry.with_content(file.size, file.chunks)
                 return
+            hard_links: list[HardLink] = []
             with closing(self._archive(target)) as archive:
                 try:
-                    yield from read_tar(archive, lambda name: self._file(posixpath.join(target, name)))
+                    for each in read_tar(archive):
+                        if isinstance(each, BundleEntry):
+                            yield each
+                        elif len(hard_links) < limits.entries:
+                            hard_links.append(each)
+                        else:
+                            raise BundleError(f"{path} has more than {limits.entries:,} hard links")
                 except tarfile.TarError as error:
                     raise BundleError(f"the archive of {path} is refused: {error}") from error
+            # Only now: the engine lets other requests for a container wait while it sends an archive of it.
+            for link in hard_links:
+                with closing(self._file(posixpath.join(target, link.path))) as file:
+                    if file.exists:
+                        yield BundleEntry("file", *link).with_content(file.size, file.chunks)
 
     def read(self, path: str, size: int) -> bytes | None:
         found = self._resolved(path)
         with self._reading(path):
-            content = self._file(found[0]) if found and not found[1] & (GO_FOLDER | GO_IRREGULAR) else None
-            if content is None:
+            if not found or found[1] & (GO_FOLDER | GO_IRREGULAR):
                 return None
-            if content[0] > size:
-                raise BundleError(f"{path} has {content[0]} bytes, which is more than {size}")
-            return b"".join(content[1]())
+            with closing(self._file(found[0])) as file:
+                if file.size > size:
+                    raise BundleError(f"{path} has {file.size} bytes, which is more than {size}")
+                return b"".join(file.chunks()) if file.exists else None
 
     def _resolved(self, path: str) -> tuple[str, int] | None:
         """The path without a link at its end, and Go's file mode; None: there is nothing."""
@@ -120,29 +136,18 @@ class DockerContainer:
         return self.engine.errors(f"cannot read {self.engine.shown(path)} in the container")
 
     def _archive(self, path: str) -> io.BufferedReader:
-        chunks, _ = self.engine.api.get_archive(self.id, path)
-        return io.BufferedReader(_Chunks(chunks))
+        self._end_archive()
+        self._open_archive = io.BufferedReader(_Chunks(self.engine.archive(self.id, path)))
+        return self._open_archive
 
-    def _file(self, path: str) -> tuple[int, Callable[[], Iterable[bytes]]] | None:
-        """Size and content of a regular file, by an archive of its own; None: it is none."""
-        archive = self._archive(path)
-        try:
-            tar = tarfile.open(fileobj=archive, mode="r|", errors="surrogateescape")  # noqa: SIM115 -- read later
-            member = tar.next()
-        except (tarfile.TarError, OSError):
-            archive.close()
-            return None
-        file = tar.extractfile(member) if member and member.isreg() else None
-        if not member or not file:
-            archive.close()
-            return None
+    def _end_archive(self) -> None:
+        """Close an archive that was not read to its end: the engine lets all other requests for the container wait."""
+        if self._open_archive:
+            self._open_archive.close()
+            self._open_archive = None
 
-        def content() -> Iterator[bytes]:
-            with closing(archive):
-                while chunk := file.read(io.DEFAULT_BUFFER_SIZE * 16):
-                    yield chunk
-
-        return member.size, content
+    def _file(self, path: str) -> _ArchivedFile:
+        return _ArchivedFile(self._archive(path))
 
     def changes(self) -> tuple[ContainerChange, ...]:
         with self.engine.errors("cannot list the changes of the container"):
@@ -191,10 +196,34 @@ class DockerContainer:
         if self._removed:
             return
         self._removed = True
+        self._end_archive()
         with suppress(*ENGINE_ERRORS):
             self.engine.api.remove_container(self.id, force=True, v=True)
         self.processes.close()
         self.release()
+
+
+class _ArchivedFile:
+    """The file in an archive of one path. ``exists``: whether there is one, and it is regular; ``size``: in bytes.
+
+    The container is locked until it is closed.
+    """
+
+    def __init__(self, archive: io.BufferedReader) -> None:
+        self._archive, self.size, self._file = archive, 0, None
+        with suppress(tarfile.TarError):
+            tar = tarfile.open(fileobj=archive, mode="r|", errors="surrogateescape")  # noqa: SIM115 -- read later
+            member = tar.next()
+            if member and member.isreg():
+                self.size, self._file = member.size, tar.extractfile(member)
+        self.exists = self._file is not None
+
+    def chunks(self) -> Iterator[bytes]:
+        while self._file and (chunk := self._file.read(io.DEFAULT_BUFFER_SIZE * 16)):
+            yield chunk
+
+    def close(self) -> None:
+        self._archive.close()
 
 
 class _Chunks(io.RawIOBase):

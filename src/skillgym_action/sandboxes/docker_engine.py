@@ -25,7 +25,7 @@ from skillgym_action.remote_limits import (
 from skillgym_action.text.escaping import clipped, one_line, terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
 ENGINE_ERRORS = (DockerException, RequestException, OSError)
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
@@ -107,6 +107,21 @@ class DockerEngine:
         reply.raise_for_status()
         found: dict[str, Any] = json.loads(base64.b64decode(reply.headers["X-Docker-Container-Path-Stat"]))
         return found
+
+    def archive(self, container: str, path: str) -> Generator[bytes]:
+        """The pieces of a tar archive of a path of a container; the one that reads them closes it.
+
+        Raises ENGINE_ERRORS, also if the engine sends nothing for long: the library's own reader would wait for ever.
+        """
+        reply = self.api.get(
+            self.url(f"/containers/{container}/archive"),
+            params={"path": path},
+            stream=True,
+            timeout=CONTAINER_ENGINE_SECONDS,
+        )
+        self.api._raise_for_status(reply)  # noqa: SLF001 -- makes APIError of the reply, with the engine's explanation
+        pieces: Generator[bytes] = reply.iter_content(READ_BYTES)  # type: ignore[assignment] # it is one
+        return pieces
 
     def stream(self, path: str, body: Mapping[str, Any] | None = None) -> Stream:
         """A connection in both directions for an operation that has one. Raises OSError, APIError."""

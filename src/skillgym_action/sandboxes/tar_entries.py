@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import stat
 import tarfile
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from skillgym_action.filesystem.bundle import BundleEntry
 from skillgym_action.model.containers import Owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 TYPES = {"folder": tarfile.DIRTYPE, "file": tarfile.REGTYPE, "link": tarfile.SYMTYPE}
 BLOCK_BYTES = tarfile.BLOCKSIZE
@@ -19,8 +19,14 @@ NS = 1_000_000_000
 
 
 END = bytes(2 * BLOCK_BYTES)  # of an archive
-Content = tuple[int, "Callable[[], Iterable[bytes]]"]
-"""Bytes of a file, and what returns them in pieces."""
+
+
+class HardLink(NamedTuple):
+    """Another name of a file that came before; the archive has no content for it. ``mtime`` is in ns."""
+
+    path: str
+    mode: int
+    mtime: int
 
 
 def write_tar(entries: Iterable[BundleEntry], owner: Owner | None = None, below: str = "") -> Iterator[bytes]:
@@ -42,34 +48,27 @@ def write_tar(entries: Iterable[BundleEntry], owner: Owner | None = None, below:
         yield head + bytes(-entry.size % BLOCK_BYTES)
 
 
-def read_tar(file: IO[bytes], linked: Callable[[str], Content | None]) -> Iterator[BundleEntry]:
+def read_tar(file: IO[bytes]) -> Iterator[BundleEntry | HardLink]:
     """The entries of the archive of one folder, as they are read from a stream; nothing is checked.
 
-    Names are relative to the folder, whose own entry is left out, as are devices and FIFOs. ``linked``: size and
-    content of a hard link, by its name in the archive; None: it is left out. Raises tarfile.TarError.
+    Names are relative to the folder, whose own entry is left out, as are devices and FIFOs. Raises tarfile.TarError.
     """
     with tarfile.open(fileobj=file, mode="r|", errors="surrogateescape") as archive:
         while (member := archive.next()) is not None:
             archive.members = []  # type: ignore[attr-defined] # else it would remember all of them
             _, _, path = member.name.rstrip("/").partition("/")
-            if path and (entry := _entry(archive, member, path, linked)):
+            if path and (entry := _entry(archive, member, path)):
                 yield entry
 
 
-def _entry(
-    archive: tarfile.TarFile,
-    member: tarfile.TarInfo,
-    path: str,
-    linked: Callable[[str], Content | None],
-) -> BundleEntry | None:
+def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> BundleEntry | HardLink | None:
     mode, mtime = member.mode & 0o777, int(member.mtime * NS)
     if member.isdir():
         return BundleEntry("folder", path, mode, mtime)
     if member.issym():
         return BundleEntry("link", path, mode, mtime, member.linkname)
     if member.islnk():
-        content = linked(path)
-        return BundleEntry("file", path, mode, mtime).with_content(*content) if content else None
+        return HardLink(path, mode, mtime)
     if not member.isreg():
         return None
     return BundleEntry("file", path, mode, mtime).with_content(member.size, lambda: _chunks(archive, member))

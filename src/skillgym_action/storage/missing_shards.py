@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_SHARDS
+from skillgym_action.limits import COMMIT_CHARACTERS, MAX_SHARDS
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.shard_plan import key_of_result
 from skillgym_action.reporters.wording import counted, listed
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 WHOLE = "1/1"
 ABSENT = "is missing"
 LACKS = "lacks"
+OTHER_COMMIT = "is of commit"
 
 
 def unfinished_shards(runs: StoredReports, plan: ShardPlan | None) -> dict[str, str]:
@@ -63,35 +64,44 @@ def _reason(report: RunReport, plan: ShardPlan | None, number: int) -> str:
         return "was cancelled"
     if report.incomplete:
         return report.incomplete[0]
-    if plan is None or report.unchanged or (report.selection and report.selection.left_out):
+    return _difference(report, plan, number) if plan else ""
+
+
+def _difference(report: RunReport, plan: ShardPlan, number: int) -> str:
+    """How a shard that finished differs from its plan; empty: it does not."""
+    if plan.commit and report.commit and plan.commit != report.commit:
+        ran, planned_for = report.commit[:COMMIT_CHARACTERS], plan.commit[:COMMIT_CHARACTERS]
+        return f"{OTHER_COMMIT} {ran}, and the plan of {planned_for}"
+    if report.unchanged:
         return ""
     there = set(map(key_of_result, report.all_results))
     planned = plan.shards[number - 1].executions
-    if lacking := sum(one.key not in there for one in planned):
-        return f"{LACKS} {lacking:,} of its {counted(len(planned), 'execution')}"
+    left_out = report.selection.left_out if report.selection else 0
+    if (lacking := sum(one.key not in there for one in planned)) > left_out:
+        return f"{LACKS} {lacking - left_out:,} of its {counted(len(planned), 'execution')}"
     return ""
 
 
 def with_missing_shards(runs: StoredReports, plan: ShardPlan) -> StoredReports:
-    """The runs, of which the first one says what the plan has and all of them lack. Raises UsageError.
+    """The runs, of which the first one says how they differ from the plan. Raises UsageError.
 
     What a shard itself says to be incomplete is not said again.
     """
     found = unfinished_shards(runs, plan)
     absent = [shard for shard, reason in found.items() if reason == ABSENT]
-    lacking = {shard: reason for shard, reason in found.items() if reason.startswith(LACKS)}
+    unusable = {shard: reason for shard, reason in found.items() if reason.startswith((LACKS, OTHER_COMMIT))}
     sentences = (
         *(
             [f"{'shard {} is' if len(absent) == 1 else 'shards {} are'} missing".format(listed(absent))]
             if absent
             else []
         ),
-        *(f"shard {shard} {reason}" for shard, reason in lacking.items()),
+        *(f"shard {shard} {reason}" for shard, reason in unusable.items()),
     )
     (file, first), *others = runs
     first = replace(
         first,
         incomplete=(*first.incomplete, *sentences),
-        missing_shards=tuple(dict.fromkeys((*first.missing_shards, *absent, *lacking))),
+        missing_shards=tuple(dict.fromkeys((*first.missing_shards, *absent, *unusable))),
     )
     return ((file, first), *others)
