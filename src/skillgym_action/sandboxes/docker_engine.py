@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import docker
-from docker.errors import APIError, DockerException, NotFound
-from requests.exceptions import RequestException
+from docker.errors import APIError, DockerException, NotFound, create_api_error_from_http_exception
+from requests.exceptions import HTTPError, RequestException
 
 from skillgym_action.limits import MAX_SERVICE_MESSAGE_CHARACTERS
 from skillgym_action.model.errors import SandboxError
@@ -119,7 +119,10 @@ class DockerEngine:
             stream=True,
             timeout=CONTAINER_ENGINE_SECONDS,
         )
-        self.api._raise_for_status(reply)  # noqa: SLF001 -- makes APIError of the reply, with the engine's explanation
+        try:
+            reply.raise_for_status()
+        except HTTPError as error:
+            raise create_api_error_from_http_exception(error) from error  # type: ignore[no-untyped-call]
         pieces: Generator[bytes] = reply.iter_content(READ_BYTES)  # type: ignore[assignment] # it is one
         return pieces
 
