@@ -122,7 +122,7 @@ class DockerEngine:
         try:
             reply.raise_for_status()
         except HTTPError as error:
-            raise create_api_error_from_http_exception(error) from error  # type: ignore[no-untyped-call]
+            raise create_api_error_from_http_exception(error) from error
         pieces: Generator[bytes] = reply.iter_content(READ_BYTES)  # type: ignore[assignment] # it is one
         return pieces
 
