@@ -176,8 +176,8 @@ def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -
             raise
 
 
-def _collect_garbage_rarely() -> None:
-    """Modules and classes stay until the end: without ``freeze`` each full collection visits them again."""
+def collect_garbage_rarely() -> None:
+    """Enable the collection that starting disabled. Modules and classes stay until the end: without ``freeze`` each full collection visits them again."""
     gc.freeze()
     gc.set_threshold(GARBAGE_COLLECTION_THRESHOLD)
     gc.enable()
@@ -196,7 +196,7 @@ def open_services(
 
     Without ``options`` nothing is published, and agents run as ``user_name``; None: as the caller.
     """
-    _collect_garbage_rarely()
+    collect_garbage_rarely()
     with ExitStack() as stack:
         cancelled = stack.enter_context(cancellation())
         user = _user(context, options.execute.agent_user if options else user_name, stack)

@@ -53,6 +53,7 @@ def run_worker(request: WorkerRequest, environment: Mapping[str, str]) -> int:
         own["agent_user"] = request.agent_user
     if request.install_agents:
         own["install_agents"] = True
+    wiring.collect_garbage_rarely()  # a worker serves many runs
     with wiring.cancellation() as cancelled, closing(WorkerHost(environment, own)) as host:
         serve(address, tls, request.slots, host, cancelled, log)
     return ExitCode.PASSED
