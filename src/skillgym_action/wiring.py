@@ -177,7 +177,10 @@ def _run_configuration(settings: Settings, context: LaunchContext, file: Path) -
 
 
 def collect_garbage_rarely() -> None:
-    """Enable the collection that starting disabled. Modules and classes stay until the end: without ``freeze`` each full collection visits them again."""
+    """Enable the collection of garbage, which the start of the program disabled.
+
+    Modules and classes stay until the end: without ``freeze`` each full collection visits them again.
+    """
     gc.freeze()
     gc.set_threshold(GARBAGE_COLLECTION_THRESHOLD)
     gc.enable()
