@@ -45,7 +45,7 @@ def blocks(name):
 
 
 def test_every_block_is_documented_and_no_other():
-    table = DOCUMENT.split("| Block | Holds |")[1].split("\n\n")[0]
+    table = DOCUMENT.split("| Block | Content |")[1].split("\n\n")[0]
     cells = [line.split(" | ")[0] for line in table.splitlines()]
     assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == blocks("summary.md.j2")
     assert set(blocks("running.md.j2")) == {"head", "facts"}
