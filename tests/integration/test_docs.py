@@ -85,7 +85,7 @@ WITH_FILES = [path for path in documents() if FILE.search(path.read_text(encodin
 
 
 def test_every_promise_of_safety_names_tests_that_there_are():
-    promised = text_of("docs/explanation/security.md").split("## What is promised\n")[1].split("\n## ")[0]
+    promised = text_of("docs/explanation/security.md").split("## What is guaranteed\n")[1].split("\n## ")[0]
     tests = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "tests").rglob("test_*.py"))
     for promise in promised.strip().split("\n\n"):
         named = re.findall(r"`(test_\w+)`", promise)
