@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.cli import schema_texts_configuration, schema_texts_files
+from skillgym_action.cli import (
+    schema_texts_configuration,
+    schema_texts_documents,
+    schema_texts_files,
+    schema_texts_results,
+)
 from skillgym_action.documents.json_schemas import schema_address
 
 if TYPE_CHECKING:
@@ -21,8 +26,19 @@ TITLES = {
     "results": "Results of skillgym-action",
     "plan": "Stored plan of skillgym-action",
 }
-_TEXTS = (schema_texts_configuration, schema_texts_files)
-_INHERITED = {"WorkspaceSection": "ContainerKeys", "SuiteWorkspaceSection": "ContainerKeys"}
+TEXTS = (schema_texts_configuration, schema_texts_files, schema_texts_results, schema_texts_documents)
+_BASES = {
+    "WorkspaceSection": ("ContainerKeys",),
+    "SuiteWorkspaceSection": ("ContainerKeys",),
+    "RunnerEntry": ("TotalsEntry",),
+    "ChangedPart": ("ExecutionPart",),
+    "RunSidePart": ("SidePart",),
+    "TrendGroupPart": ("TrendLinePart",),
+    "TrendExecutionPart": ("TrendLinePart",),
+    "SuggestionPart": ("ExecutionPart", "HistoryPart"),
+    "NotProposedPart": ("ExecutionPart", "HistoryPart"),
+}
+"""Definition of a schema -> classes that it inherits keys from."""
 
 
 def published(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -43,12 +59,17 @@ def definitions(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from schema.get("$defs", {}).items()
 
 
+def bases_of(definition: str) -> tuple[str, ...]:
+    """The classes that the class of a definition inherits keys from; () if it only has its own."""
+    return ("JsonDocument",) if definition.endswith("Document") else _BASES.get(definition, ())
+
+
 def _describe(value: dict[str, Any], definition: str, key: str) -> None:
     value.pop("title", None)
     if value.get("default", ...) is None:
         del value["default"]
-    for texts in _TEXTS:
-        for name in (_INHERITED.get(definition, ""), definition):
+    for texts in TEXTS:
+        for name in (*bases_of(definition), definition):
             if text := texts.DESCRIPTIONS.get(name, {}).get(key):
                 value["description"] = text
             if examples := texts.EXAMPLES.get(name, {}).get(key):

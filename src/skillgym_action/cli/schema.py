@@ -73,7 +73,7 @@ def _published(name: str, make: Callable[[], dict[str, object]]) -> dict[str, ob
 
 
 _DOCUMENTS = ("check", "check-cases", "doctor", "compare", "quarantine-suggest", "trend", "error")
-_MADE: dict[str, Callable[[], dict[str, object]]] = {
+MADE: dict[str, Callable[[], dict[str, object]]] = {
     "config": _config_schema,
     "quarantine": _quarantine_schema,
     "x-bench": _suite_schema,
@@ -81,7 +81,8 @@ _MADE: dict[str, Callable[[], dict[str, object]]] = {
     "plan": _plan_schema,
     **{name: partial(_document_schema, name) for name in _DOCUMENTS},
 }
+"""Name of a schema -> what makes it of the models, without descriptions."""
 SCHEMAS: dict[str, Callable[[], dict[str, object] | str]] = {
-    **{name: partial(_published, name, make) for name, make in _MADE.items()},
+    **{name: partial(_published, name, make) for name, make in MADE.items()},
     "typescript": _typescript_types,
 }

@@ -200,42 +200,122 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
 
 EXAMPLES: dict[str, dict[str, list[object]]] = {
     "AgentSection": {
+        "type": ["claude-code"],
+        "model": ["claude-sonnet-4-6"],
         "version": ["2.1.197"],
         "command": [["sh", "./bench/stand-in.sh", "{prompt}"]],
         "env": [{"API_KEY": "${{ MY_KEY }}"}, ["MY_KEY"]],
+        "budget": [2.5],
+        "sessions": ["./recordings"],
     },
     "RunnerSection": {
         "agent": [{"type": "claude-code", "model": "claude-sonnet-4-6"}],
     },
+    "BootstrapSection": {
+        "command": ["npm", "./prepare.sh"],
+    },
+    "WorkspaceLimitsSection": {
+        "cpus": [0.5],
+    },
     "WorkspaceSection": {
+        "mode": ["isolated"],
+        "cwd": ["./packages/web"],
+        "templateDir": ["./template"],
         "bootstrap": [{"command": "npm", "args": ["ci"]}],
+        "limits": [{"cpus": 2}],
     },
     "JudgeSection": {
+        "api": ["anthropic"],
         "model": ["claude-haiku-4-5"],
         "env": [{"ANTHROPIC_API_KEY": "${{ JUDGE_KEY }}"}],
     },
     "LimitsSection": {
         "memory": ["2GiB"],
         "disk": ["4GiB"],
+        "processes": [500],
+        "fileSize": ["1GiB"],
     },
     "RunSection": {
+        "cwd": ["./packages/web"],
+        "outputDir": ["./results"],
+        "reporter": ["standard"],
+        "schedule": ["parallel"],
+        "maxParallel": [4],
+        "repeat": [3],
+        "require": ["any", 2],
+        "stop": ["futility"],
+        "onLimit": ["errored"],
+        "repeatFailure": [1],
+        "retryFailed": [1],
+        "maxSteps": [50],
         "workspace": [{"mode": "isolated", "templateDir": "./template"}],
         "tags": [["smoke"]],
         "failOn": [["failed", "errored", "regression"]],
         "baseline": ["auto"],
+        "maxCost": [2.5],
+        "minPassRate": [0.8],
+        "maxErrorRate": [0.1],
+        "minUplift": [5],
         "judge": [{"api": "anthropic", "model": "claude-haiku-4-5"}],
         "limits": [{"memory": "2GiB", "processes": 500}],
+        "keep": ["all"],
+    },
+    "DefaultsSection": {
+        "timeoutMs": [300000, "5m"],
+    },
+    "ToleranceSection": {
+        "absolute": [500],
+        "percent": [10],
+    },
+    "SnapshotsSection": {
+        "path": ["./snapshots.json"],
+        "tolerance": [{"percent": 10}],
+    },
+    "PriceSection": {
+        "input": [0.5],
+        "output": [2],
+        "cached": [0.05],
+    },
+    "ReportSection": {
+        "comment": ["update"],
+        "commentWhen": ["changes"],
+        "commentId": ["nightly"],
+        "reviewComments": [True],
+        "status": ["on"],
+        "html": [False],
+        "templates": ["./report-templates"],
     },
     "SkillsSection": {
+        "path": ["./skills/pdf"],
         "arms": [["with", "without"]],
+    },
+    "SandboxSection": {
+        "type": ["docker"],
+        "proxyImage": ["registry.example.com/squid:6"],
     },
     "PluginsSection": {
         "allowTools": [["Read", "Bash"]],
     },
+    "InputSection": {
+        "files": [["package.json"]],
+        "suites": [["bench/web*"]],
+    },
+    "TlsSection": {
+        "ca": ["./tls/ca.pem"],
+        "cert": ["./tls/cert.pem"],
+        "key": ["../keys/key.pem"],
+    },
     "EngineSection": {
+        "type": ["dask"],
         "address": ["tls://scheduler.example.com:8786"],
+        "tls": [{"ca": "./tls/ca.pem", "cert": "./tls/cert.pem", "key": "../keys/key.pem"}],
+        "slots": [64],
+        "lostAfter": ["30s"],
+        "lostRetries": [2],
+        "wait": ["5m"],
     },
     "ConfigFile": {
+        "$schema": ["https://org.github.io/skillgym-action/schemas/v1/config.json"],
         "run": [{"schedule": "parallel", "maxParallel": 4, "maxCost": 2.5}],
         "defaults": [{"timeoutMs": 300000}],
         "report": [{"comment": "update", "commentWhen": "changes"}],
@@ -251,6 +331,9 @@ EXAMPLES: dict[str, dict[str, list[object]]] = {
         "limits": [{"anthropic": {"sessions": 40}}],
         "engine": [{"type": "dask", "address": "tcp://127.0.0.1:8786", "slots": 16}],
         "runners": [{"claude": {"agent": {"type": "claude-code", "model": "claude-sonnet-4-6"}}}],
+    },
+    "ProviderSection": {
+        "sessions": [40],
     },
 }
 """Definition of the schema -> key -> values that it may have."""

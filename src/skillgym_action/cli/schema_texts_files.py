@@ -145,37 +145,74 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
 """Definition of the schema -> key -> what it does."""
 
 EXAMPLES: dict[str, dict[str, list[object]]] = {
+    "SuiteDefaultsSection": {
+        "budget": [1.5],
+        "timeout": [300],
+    },
+    "SuiteBootstrapSection": {
+        "command": ["npm"],
+        "args": [["ci"]],
+        "env": [{"CI": "1"}],
+    },
     "SuiteLimitsSection": {
         "memory": ["2GiB"],
         "disk": ["4GiB"],
+        "processes": [500],
+        "fileSize": ["1GiB"],
+        "cpus": [0.5],
+        "pids": [500],
     },
     "SuiteWorkspaceSection": {
+        "templateDir": ["./template"],
         "bootstrap": ["npm ci", {"command": "./prepare.sh", "timeout": 60}],
         "limits": [{"memory": "2GiB"}],
     },
     "CaseSection": {
+        "id": ["add-tests"],
+        "prompt": ["Add tests for src/cart.js."],
         "expect": [["file:out.txt exists", "test:npm test passes"]],
+        "budget": [1.5],
+        "timeout": [300],
+        "model": ["claude-sonnet-4-6"],
+        "tags": [["smoke"]],
+        "runners": [["claude*"]],
     },
     "SuiteSection": {
+        "name": ["web"],
+        "description": ["Tasks of the web team."],
+        "model": ["claude-sonnet-4-6"],
         "defaults": [{"budget": 1.5, "timeout": 300}],
         "cases": [[{"id": "add-tests", "prompt": "Add tests.", "expect": ["diff:test"]}]],
+        "tags": [["smoke"]],
         "workspace": [{"templateDir": "./template", "bootstrap": "npm ci"}],
         "runners": [["claude*"]],
         "arms": [{"with": {"home": "./rules"}, "without": {}}],
     },
     "ExpectationSection": {
+        "file": ["src/cart.js"],
+        "test": ["npm test"],
+        "diff": ["src"],
+        "no-file": ["debug.log"],
+        "exists": [True],
+        "contains": ["export function total"],
         "matches": ["/export function \\w+/"],
+        "timeout": [60],
+        "exits": [1],
     },
     "ArmSection": {
+        "files": ["./variants/with"],
         "remove": [["CLAUDE.md"]],
+        "home": ["./rules"],
         "env": [{"LEVEL": "high", "DEBUG": None}],
     },
     "NetworkSection": {
+        "mode": ["model-only"],
         "hosts": [["example.com:443"]],
     },
     "ContainerKeys": {
         "image": ["python:3.12-slim"],
         "build": [{"context": "./docker"}],
+        "dockerfile": ["./Dockerfile"],
         "workdir": ["/app"],
         "user": ["1000:1000"],
         "network": ["none", {"mode": "allow-list", "hosts": ["example.com"]}],
@@ -184,6 +221,7 @@ EXAMPLES: dict[str, dict[str, list[object]]] = {
         "case": ["release-*"],
         "suite": ["bench/core.bench.json"],
         "runner": ["claude*"],
+        "reason": ["slow at night"],
         "owner": ["@ada"],
         "issue": ["https://github.com/org/skills/issues/7"],
         "expires": ["2026-12-15"],
@@ -191,8 +229,45 @@ EXAMPLES: dict[str, dict[str, list[object]]] = {
     "QuarantineSections": {
         "quarantine": [[{"case": "release-*", "reason": "slow at night", "owner": "@ada", "expires": "2026-12-15"}]],
     },
+    "PlannedExecutionEntry": {
+        "suite": ["bench/core.bench.json"],
+        "case": ["add-tests"],
+        "runner": ["claude"],
+        "arm": ["with"],
+        "digest": ["0" * 64],
+        "seconds": [42.5],
+    },
     "PlannedShardEntry": {
         "shard": ["1/4"],
+        "seconds": [420.5],
+        "costShare": [0.25],
+    },
+    "PlanFile": {
+        "schema": [1],
+        "version": ["1.0.0"],
+        "commit": ["3f2c9d0e6b7a4c5d8e9f0a1b2c3d4e5f6a7b8c9d"],
+        "jobs": [4],
+        "target": [900],
+        "source": ["store branch"],
+        "known": [12],
+        "shards": [
+            [
+                {
+                    "shard": "1/1",
+                    "seconds": 42.5,
+                    "costShare": 1,
+                    "executions": [
+                        {
+                            "suite": "bench/core.bench.json",
+                            "case": "add-tests",
+                            "runner": "claude",
+                            "digest": "0" * 64,
+                            "seconds": 42.5,
+                        }
+                    ],
+                }
+            ]
+        ],
     },
 }
 """Definition of the schema -> key -> values that it may have."""

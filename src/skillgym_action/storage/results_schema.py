@@ -10,7 +10,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from skillgym_action.limits import MAX_STORED_SESSIONS
 from skillgym_action.model.carried import Carried
@@ -471,8 +471,6 @@ class WarningEntry(MappedModel):
 class Results(MappedModel):
     """A results file."""
 
-    model_config = ConfigDict(title="skillgym-action results")
-
     schema_: Annotated[Literal[1], Field(alias="schema")]
     tool: ToolEntry
     run: RunEntry
@@ -484,4 +482,4 @@ class Results(MappedModel):
 
 def results_schema() -> dict[str, object]:
     """Return the JSON Schema of a results file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Results.model_json_schema(by_alias=True)}
+    return Results.model_json_schema(by_alias=True)
