@@ -6,14 +6,12 @@ import json
 import os
 import pty
 import re
-import shlex
 import signal
 import subprocess
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import click
 import pytest
 
 from paths import DATA
@@ -32,8 +30,7 @@ from scratch import (
     suite,
     written,
 )
-from skillgym_action.cli.arguments import cli
-from skillgym_action.cli.help_layout import EXAMPLES, MIN_GROUPED_OPTIONS
+from skillgym_action.cli.help_contents import EXAMPLES
 from skillgym_action.storage.results_schema import Results
 
 EXAMPLE = DATA / "x-bench" / "example-suite.json"
@@ -63,34 +60,13 @@ def run(folder: Path, *args: str, **env: str) -> Ran:
 # --- help ---------------------------------------------------------------------------------------------
 
 
-def test_help_has_options_in_groups_and_examples_that_are_valid(tmp_path):
-    folder = repository(tmp_path, {"bench/a.bench.json": suite(case("parser"))})
-    text = skillgym("run", "--help", cwd=folder).out
-    titles = re.findall(r"^(\w.*):$", text, re.MULTILINE)
-    assert titles[0] == "Suites, cases and agents"
-    assert titles[-2:] == ["This command", "Examples"]
-    for example in re.findall(r"^  (skillgym-action .*?)  +#", text, re.MULTILINE):
-        ran = skillgym(*shlex.split(example)[1:], cwd=folder)
-        assert "unknown option" not in ran.err
-        assert "invalid value" not in ran.err
-
-
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_every_option_of_a_long_help_has_a_group_and_every_option_of_an_example_exists(name):
-    command = cli.commands[name]
-    text = skillgym(name, "--help", cwd=Path.cwd()).out
-    options, _, examples = text.partition("\nExamples:\n")
-    assert examples.count(f"skillgym-action {name}") == len(EXAMPLES[name])
-    taken = {name for param in command.get_params(click.Context(command)) for name in param.opts}
-    assert set(re.findall(r"(?<=\s)--?[a-z][a-z-]*", re.sub(r"#.*", "", examples))) <= taken
-    if len(taken) > 2 * MIN_GROUPED_OPTIONS:
-        assert "\nOptions:\n" not in options
-
-
-def test_the_list_of_commands_has_whole_sentences():
-    commands = skillgym("--help", cwd=Path.cwd()).out.partition("\nCommands:\n")[2]
-    assert "..." not in commands
-    assert set(re.findall(r"^  ([a-z]+)  ", commands, re.MULTILINE)) == set(cli.commands) - {"slot"}
+@pytest.mark.parametrize("columns", [80, 100])
+@pytest.mark.parametrize("name", [pytest.param(name, id=name or "tool") for name in EXAMPLES])
+def test_help_of_a_process_fits_the_width_of_the_terminal(name, columns):
+    ran = skillgym(*name.split(), "--help", cwd=Path.cwd(), COLUMNS=str(columns))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.count("\nExamples:\n") == 1
+    assert [line for line in ran.out.splitlines() if len(line) > columns] == []
 
 
 # --- exit codes -------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ import click
 
 from skillgym_action import __version__
 from skillgym_action.model.errors import Problem, PublishError, SkillgymError, UsageError
-from skillgym_action.model.exit_codes import EXIT_CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,27 +52,44 @@ class ShardCount(click.IntRange):
         return 0 if value == "auto" else super().convert(value, param, ctx)
 
 
+class HelpfulContext(click.Context):
+    """A context whose help breaks no line within a word."""
+
+    def make_formatter(self) -> click.HelpFormatter:
+        """The formatter of ``--help``."""
+        from skillgym_action.cli.help_layout import HelpText
+
+        return HelpText(width=self.terminal_width, max_width=self.max_content_width)
+
+
 class HelpfulCommand(click.Command):
     """A command whose help has its options in groups, and examples."""
+
+    context_class = HelpfulContext
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, and examples."""
         from skillgym_action.cli.help_layout import write_examples, write_options
 
         write_options(self, ctx, formatter)
-        write_examples(ctx.command_path, str(self.name), formatter)
+        write_examples(ctx, formatter)
 
 
 class HelpfulGroup(click.Group):
-    """A group of commands, whose help has the first sentence of each."""
+    """A group of commands, whose help has the first sentence of each, and examples."""
 
     command_class = HelpfulCommand
+    context_class = HelpfulContext
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands."""
-        from skillgym_action.cli.help_layout import write_commands
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write commands, options, and examples; of the whole tool the exit codes, too."""
+        from skillgym_action.cli.help_layout import write_commands, write_examples, write_exit_codes, write_options
 
         write_commands([(name, self.commands[name]) for name in self.list_commands(ctx)], formatter)
+        write_options(self, ctx, formatter)
+        if ctx.parent is None:
+            write_exit_codes(formatter)
+        write_examples(ctx, formatter)
 
 
 class SettingsCommand(HelpfulCommand):
@@ -148,19 +164,13 @@ def _settings_options(command: str) -> tuple[click.Option, ...]:
     )
 
 
-def _exit_codes() -> str:
-    """A list that click does not wrap."""
-    return "\n".join(["\b", "Exit codes:", *(f"  {code:<3d}  {meaning}" for code, meaning in EXIT_CODES.items())])
-
-
 @click.group(
     cls=HelpfulGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    help=f"Run benchmark suites for coding agents, judge the results and report them.\n\n{_exit_codes()}",
 )
 @click.version_option(__version__, prog_name="skillgym-action")
 def cli() -> None:
-    """See ``help`` above: it lists the exit codes."""
+    """Run benchmark suites for coding agents, judge the results and report them."""
 
 
 @cli.command()
@@ -349,7 +359,7 @@ def promote(session: Path, **fields: Any) -> int:
 
 @cli.group(cls=HelpfulGroup)
 def quarantine() -> None:
-    """Cases that run and are reported, and do not affect the verdict."""
+    """Find flaky cases to put in quarantine: they run and are reported, but do not affect the verdict."""
 
 
 class _SuggestCommand(SettingsCommand):

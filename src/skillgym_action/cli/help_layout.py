@@ -1,88 +1,47 @@
-"""The layout of ``--help``: options in groups, examples, and the list of commands with whole sentences."""
+"""The layout of ``--help``: options and commands in groups, whole sentences, examples. Needs no ``Settings``."""
 
 from __future__ import annotations
 
 import re
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+import textwrap
+from typing import TYPE_CHECKING, TypeVar
 
 import click
+
+from skillgym_action.cli.help_contents import COMMAND_GROUPS, EXAMPLES, OPTION_GROUPS
+from skillgym_action.model.exit_codes import EXIT_CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-OTHER = "Options"
-MIN_GROUPED_OPTIONS = 12
+PROGRAM = "skillgym-action"
+OTHER_OPTIONS = "Options"
+OTHER_COMMANDS = "Commands"
+MIN_GROUPED_OPTIONS = 8
 """Commands with fewer options show them as one list."""
-GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "Suites, cases and agents": (
-            *("config", "format", "case", "match", "tag", "last-failed", "changed-only", "base", "changed-skills"),
-            *("suites-from", "runner", "model", "arms", "skill", "agentv-compat", "suites"),
-        ),
-        "Sessions": (
-            *("repeat", "require", "stop-early", "stop", "retry", "maxfail", "exitfirst", "timeout", "max-steps"),
-            *("on-limit", "limits", "keep", "cwd", "update-snapshots", "snapshots", "record", "retry-failed"),
-        ),
-        "Cost": ("max-cost", "allow-partial", "reuse"),
-        "Parallel sessions, machines and containers": (
-            *("jobs", "schedule", "limit", "engine", "lost-retries", "sandbox", "agent-user", "install-agents"),
-            "max-parallel",
-        ),
-        "Shards": ("shard", "plan", "matrix", "target", "durations", "missing"),
-        "Verdict and comparison": (
-            *("fail-on", "min-pass-rate", "max-error-rate", "min-uplift", "threshold", "baseline"),
-            *("baseline-optional", "compare-suites", "allow-changed-suites"),
-        ),
-        "Reports and stored results": (
-            *("output", "output-dir", "report", "no-html", "template-dir", "otlp-content", "store", "store-write"),
-            *("json", "reporter"),
-        ),
-        "Terminal": ("verbose", "quiet", "no-color"),
-        "This command": ("resume", "dry-run", "nop", "oracle", "cost", "help"),
-    }
-)
-EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
-    {
-        "init": (
-            ("", "x-bench, or evals if there is a skill without evals"),
-            ("--format python --agent codex", "a suite in Python, for Codex"),
-        ),
-        "run": (
-            ("", "all suites, on all configured runners"),
-            ("--runner nop", "an agent that does nothing: which cases pass anyway?"),
-            ("bench/api.bench.json -k parser", "some cases of one suite"),
-            ("--repeat 5 -j 4 --max-cost 2", "5 times, 4 sessions in parallel, for at most $2"),
-            ("--last-failed --verbose", "what was not green in the last run"),
-            ("--dry-run", "show what would run, and its cost"),
-        ),
-        "list": (
-            ("", "all executions"),
-            ("--cost --store branch", "expected cost and time"),
-            ("--matrix auto --target 20m --plan plan.json", "shards of about 20 minutes"),
-        ),
-        "check": (
-            ("", "are configuration and suites valid?"),
-            ("--nop", "which cases pass although the agent does nothing?"),
-            ("--oracle", "which cases fail with their reference solution?"),
-        ),
-        "rejudge": ((".skillgym-results/RUN", "with assertions as they are now"),),
-        "report": (
-            ("'shards/*' --report summary=-", "merge shards, print a summary in Markdown"),
-            ("--missing 'shards/*'", "shards to run again, as a workflow matrix"),
-        ),
-        "compare": (("main-results.json .skillgym-results/RUN --fail-on regression", "exit code 1 for a regression"),),
-        "doctor": (
-            ("--install claude-code", "install the agent, check its key"),
-            ("--probe", "run one short session on each runner"),
-        ),
-        "worker": (("dask://scheduler:8786 --slots 8 --tls-ca ca.pem --tls-cert worker.pem --tls-key worker.key", ""),),
-    }
-)
+_NO_BREAK_HYPHEN = "\u2011"
+_Item = TypeVar("_Item")
+
+
+class HelpText(click.HelpFormatter):
+    """A formatter that does not break lines at hyphens, so that options and words of values stay whole."""
+
+    def write_text(self, text: str) -> None:
+        """Write a paragraph."""
+        super().write_text(text.replace("-", _NO_BREAK_HYPHEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write a list of terms with their descriptions."""
+        whole = [(term, text.replace("-", _NO_BREAK_HYPHEN)) for term, text in rows]
+        super().write_dl(whole, col_max, col_spacing)
+
+    def write(self, string: str) -> None:
+        """Write a piece of the help as it is shown."""
+        super().write(string.replace(_NO_BREAK_HYPHEN, "-"))
 
 
 def write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """Write the options of a command: in groups if there are many, in the order of ``GROUPS``."""
+    """Write the options of a command: in groups if there are many, in the order of ``OPTION_GROUPS``."""
     options = [param for param in command.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
     for title, grouped in _in_groups(options):
         records = [record for option in grouped if (record := option.get_help_record(ctx))]
@@ -92,37 +51,67 @@ def write_options(command: click.Command, ctx: click.Context, formatter: click.H
 
 def _in_groups(options: list[click.Option]) -> Iterator[tuple[str, list[click.Option]]]:
     if len(options) < MIN_GROUPED_OPTIONS:
-        yield OTHER, options
+        yield OTHER_OPTIONS, options
         return
-    by_name = {_long_name(option): option for option in options}
-    for title, names in GROUPS.items():
-        if grouped := [by_name.pop(name) for name in names if name in by_name]:
-            yield title, grouped
-    if by_name:
-        yield OTHER, list(by_name.values())
+    yield from _grouped({long_name(option): option for option in options}, OPTION_GROUPS, OTHER_OPTIONS)
 
 
-def _long_name(option: click.Option) -> str:
+def _grouped(
+    items: dict[str, _Item], groups: Mapping[str, tuple[str, ...]], other: str
+) -> Iterator[tuple[str, list[_Item]]]:
+    """The groups that are not empty, in their order; then what is in none of them."""
+    for title, names in groups.items():
+        if found := [items.pop(name) for name in names if name in items]:
+            yield title, found
+    if items:
+        yield other, list(items.values())
+
+
+def long_name(option: click.Option) -> str:
     """The option's name without dashes; of several names the first long one."""
     return next((name for name in option.opts if name.startswith("--")), option.opts[0]).lstrip("-")
 
 
-def write_examples(path: str, name: str, formatter: click.HelpFormatter) -> None:
-    """Write the examples of the command ``name``; ``path`` is how it is called, such as ``skillgym-action run``."""
-    if examples := EXAMPLES.get(name):
-        calls = [f"{path} {arguments}".rstrip() for arguments, _ in examples]
-        width = max(len(call) for call in calls)
-        with formatter.section("Examples"):
-            for call, (_, meaning) in zip(calls, examples, strict=True):
-                comment = f"  # {meaning}" if meaning else ""
-                formatter.write(f"{' ' * formatter.current_indent}{call:{width if comment else 0}}{comment}\n")
-
-
 def write_commands(commands: Iterable[tuple[str, click.Command]], formatter: click.HelpFormatter) -> None:
-    """Write the list of commands, each with the first sentence of its help, which is never cut."""
-    records = [(name, first_sentence(command.help or "")) for name, command in commands if not command.hidden]
-    with formatter.section("Commands"):
-        formatter.write_dl(records)
+    """Write the commands, in groups, each with the first sentence of its help, which is never cut."""
+    records = {name: (name, first_sentence(command.help or "")) for name, command in commands if not command.hidden}
+    width = max(map(len, records))
+    for title, rows in _grouped(records, COMMAND_GROUPS, OTHER_COMMANDS):
+        with formatter.section(title):
+            formatter.write_dl([(name.ljust(width), text) for name, text in rows])
+
+
+def write_exit_codes(formatter: click.HelpFormatter) -> None:
+    """Write what the exit codes mean."""
+    with formatter.section("Exit codes"):
+        formatter.write_dl([(f"{code:d}", meaning) for code, meaning in EXIT_CODES.items()])
+
+
+def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the examples of the command that ``ctx`` is of."""
+    examples = EXAMPLES.get(ctx.command_path.partition(" ")[2], ())
+    if not examples:
+        return
+    indent = " " * 2
+    with formatter.section("Examples"):
+        for meaning, arguments in examples:
+            formatter.write(f"{indent}{meaning}:\n")
+            formatter.write("".join(f"{line}\n" for line in _call(arguments, indent * 2, formatter.width)))
+
+
+def _call(arguments: str, indent: str, width: int) -> list[str]:
+    """The lines of a call; a long one is continued with a backslash, at a space between two options."""
+    parts = re.split(r" (?=-)", f"{PROGRAM} {arguments}".rstrip())
+    text = " ".join(part.replace(" ", "\0") for part in parts)
+    lines = textwrap.wrap(
+        text,
+        width - len(" \\"),
+        initial_indent=indent,
+        subsequent_indent=indent * 2,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return [line.replace("\0", " ") + (" \\" if number < len(lines) else "") for number, line in enumerate(lines, 1)]
 
 
 def first_sentence(text: str) -> str:

@@ -30,7 +30,9 @@ class ForeignSettings(BaseModel):
 
     threshold: Annotated[
         Rate | None,
-        Option((*RUN, "rejudge"), "R", "Mean score that cases of plugins and Harbor tasks need, 0 to 1 (default: 1)."),
+        Option(
+            (*RUN, "rejudge"), "SCORE", "Mean score that cases of plugins and Harbor tasks need, 0 to 1 (default: 1)."
+        ),
         Input("threshold"),
     ] = None
 

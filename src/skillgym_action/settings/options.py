@@ -101,7 +101,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     format: Annotated[
         Words,
         all_known(tuple(FORMATS)),
-        Option(SELECT, "F", "Select only suites of this format.", repeatable=True),
+        Option(SELECT, "FORMAT", "Select only suites of this format.", repeatable=True),
         Input("formats"),
     ] = ()
     case: Annotated[
@@ -115,7 +115,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(SELECT, "EXPR", "Select only cases whose id contains a word; words with and, or, not.", short="k"),
     ] = None
     tag: Annotated[
-        Words, Option(SELECT, "T[,T]", "Select only cases with one of these tags.", repeatable=True), Input("tags")
+        Words, Option(SELECT, "TAG[,TAG]", "Select only cases with one of these tags.", repeatable=True), Input("tags")
     ] = ()
     runner: Annotated[
         Words,
@@ -124,7 +124,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         ),
     ] = ()
     runners: Annotated[str | None, Input("runners")] = None
-    model: Annotated[str | None, Option(SELECT, "M", "Model to use in every execution."), Input("model")] = None
+    model: Annotated[str | None, Option(SELECT, "MODEL", "Model to use in every execution."), Input("model")] = None
     arms: Annotated[
         Words,
         Option(SELECT, "LIST", "Arms to run: auto, with, without, old for skills; names of configured arms."),
@@ -161,7 +161,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     schedule: Annotated[
         Schedule | None,
         known(get_args(Schedule)),
-        Option((*RUN, "list"), "S", "Order of executions: serial, parallel or isolated-by-runner."),
+        Option((*RUN, "list"), "ORDER", "Order of executions: serial, parallel or isolated-by-runner."),
         Input("schedule"),
     ] = None
     repeat: Annotated[
@@ -279,12 +279,12 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     min_pass_rate: Annotated[
         Rate | None,
-        Option(GATE, "R", "Fail if the pass rate (mean share of passed sessions of each case) is lower, 0 to 1."),
+        Option(GATE, "RATE", "Fail if the pass rate (mean share of passed sessions of each case) is lower, 0 to 1."),
         Input("min-pass-rate"),
     ] = None
     max_error_rate: Annotated[
         Rate | None,
-        Option(GATE, "R", "Share of errored executions up to which a run can pass, 0 to 1."),
+        Option(GATE, "RATE", "Share of errored executions up to which a run can pass, 0 to 1."),
         Input("max-error-rate"),
     ] = None
     min_uplift: Annotated[
@@ -360,7 +360,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     no_color: Annotated[bool, Option((*GATE, "doctor"), None, "Disable colored output.")] = False
     resume: Annotated[
         str | None,
-        Option(RUN, "DIR", "Resume the run in DIR, or with `auto` an earlier attempt's; run what is missing."),
+        Option(RUN, "DIR", "Resume the run in DIR, or with auto an earlier attempt's; run only what is missing."),
         Input("resume"),
     ] = None
     dry_run: Annotated[bool, Option(RUN, None, "Show what would run, and its cost; start nothing.")] = False

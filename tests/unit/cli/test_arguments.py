@@ -101,5 +101,5 @@ def test_help_lists_what_can_be_chosen(option, words):
 
 
 def test_help_lists_every_exit_code():
-    text = helped().split("Exit codes:")[1].split("Options:")[0]
+    text = helped().split("Exit codes:")[1].split("Examples:")[0]
     assert {int(word) for word in text.split() if word.isdigit()} == set(ExitCode)
