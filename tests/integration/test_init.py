@@ -21,6 +21,8 @@ REPOSITORIES = {
     "documented": {**NPM, "README.md": "# Shop\n\n## Testing\n\n`npm test`\n"},
     "title": {"README.md": '# It\'s a /shop/ "of" C:\\books [1] (a+b)*\n'},
     "nothing": {"src/main.c": "int main() {}\n"},
+    "empty": {},
+    "monorepo": {"packages/api/package.json": NPM["package.json"], "services/worker/tests/test_it.py": "assert False\n"},
     "skill": SKILL,
 }
 WRITTEN = {
@@ -55,6 +57,19 @@ def test_what_it_writes_is_valid_and_each_case_fails_with_an_agent_that_does_not
     played = skillgym("run", "--runner", "nop", "--jobs", "1", cwd=folder)
     assert played.code == 1, played.err
     assert "failed: 2 failed of 2" in played.err
+
+
+def test_tests_that_need_something_installed_are_not_run(tmp_path):
+    needs = {"package.json": json.dumps({"scripts": {"test": "vitest"}, "devDependencies": {"vitest": "3"}})}
+    folder = repository_with(tmp_path, NPM | needs)
+    assert skillgym("init", cwd=folder).code == 0
+    suite = json.loads((folder / "bench/starter.bench.json").read_text())
+    assert "workspace" not in suite
+    assert [one for case in suite["cases"] for one in case["expect"]] == [
+        "file:ANSWER.txt contains 'npm test'",
+        "file:README.md matches /^#+ +Testing/im",
+        "file:README.md contains 'npm test'",
+    ]
 
 
 def test_it_prints_the_next_three_commands(tmp_path):
