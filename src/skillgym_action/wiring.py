@@ -144,6 +144,18 @@ def repository_of(context: LaunchContext) -> Iterator[Repository]:
         yield Repository(context.root, processes, context.checkout)
 
 
+def missing_node(context: LaunchContext) -> str | None:
+    """Why suites in TypeScript cannot run here, with the remedy; None if they can."""
+    from skillgym_action.suite_hosts.node import Node
+
+    with _processes(context) as processes:
+        try:
+            Node(processes, context.node).program  # noqa: B018 -- raises when there is none
+        except ConfigError as error:
+            return str(error)
+    return None
+
+
 def configuration(settings: Settings, context: LaunchContext) -> Config:
     """The configuration of ``settings``. Raises ConfigError, UsageError.
 

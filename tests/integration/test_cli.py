@@ -486,7 +486,7 @@ def test_check_without_a_suite_is_an_error(tmp_path):
     ran = skillgym("check", cwd=tmp_path)
     assert (ran.code, ran.err) == (
         2,
-        "error: no suite was found; name a suite file or a folder that contains one\n",
+        "error: no suite was found; name a suite file or its folder, or run `skillgym-action init`\n",
     )
 
 

@@ -312,7 +312,7 @@ def test_suites_and_configurations_of_a_document_are_sound(document, tmp_path):
     if any(list(tmp_path.rglob(name)) for name in ("bench/*", "evals.json", "plugin.json", "task.toml")):
         assert (ran.code, ran.err) == (0, "")
     else:
-        assert ran.err == "error: no suite was found; name a suite file or a folder that contains one\n"
+        assert ran.err == "error: no suite was found; name a suite file or its folder, or run `skillgym-action init`\n"
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from scratch import committed, git_in, skillgym, written
+from skillgym_action.cli.init import started_as
 
 TOOLS = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
@@ -21,6 +22,11 @@ REPOSITORIES = {
     "documented": {**NPM, "README.md": "# Shop\n\n## Testing\n\n`npm test`\n"},
     "title": {"README.md": '# It\'s a /shop/ "of" C:\\books [1] (a+b)*\n'},
     "nothing": {"src/main.c": "int main() {}\n"},
+    "empty": {},
+    "monorepo": {
+        "packages/api/package.json": NPM["package.json"],
+        "services/worker/tests/test_it.py": "assert False\n",
+    },
     "skill": SKILL,
 }
 WRITTEN = {
@@ -57,6 +63,19 @@ def test_what_it_writes_is_valid_and_each_case_fails_with_an_agent_that_does_not
     assert "failed: 2 failed of 2" in played.err
 
 
+def test_tests_that_need_something_installed_are_not_run(tmp_path):
+    needs = {"package.json": json.dumps({"scripts": {"test": "vitest"}, "devDependencies": {"vitest": "3"}})}
+    folder = repository_with(tmp_path, NPM | needs)
+    assert skillgym("init", cwd=folder).code == 0
+    suite = json.loads((folder / "bench/starter.bench.json").read_text())
+    assert "workspace" not in suite
+    assert [one for case in suite["cases"] for one in case["expect"]] == [
+        "file:ANSWER.txt contains 'npm test'",
+        "file:README.md matches /^#+ +Testing/im",
+        "file:README.md contains 'npm test'",
+    ]
+
+
 def test_it_prints_the_next_three_commands(tmp_path):
     folder = repository_with(tmp_path, NPM)
     printed = skillgym("init", cwd=folder).out
@@ -70,6 +89,33 @@ def test_it_prints_the_next_three_commands(tmp_path):
     assert skillgym(*first, cwd=folder).code == 1
     assert skillgym(*last, cwd=folder, PATH="/usr/bin:/bin").code == 3  # the agent was not installed
     assert "create the secret ANTHROPIC_API_KEY" in printed
+
+
+@pytest.mark.parametrize(
+    ("prefix", "command"),
+    [
+        ("/home/me/.local/share/pipx/venvs/skillgym-action", "skillgym-action"),
+        ("/home/me/shop/.venv", "skillgym-action"),
+        ("/home/me/.cache/uv/archive-v0/tUeb08Fl16o1_3nb", "uvx skillgym-action"),
+        ("/home/me/.local/share/uv/tools/skillgym-action", "skillgym-action"),
+        ("/home/me/.local/share/pipx/.cache/1c5f0ec5d0e0e4b", "pipx run skillgym-action"),
+        ("/home/me/.cache/pipx/1c5f0ec5d0e0e4b", "pipx run skillgym-action"),
+    ],
+)
+def test_the_next_commands_start_the_tool_as_it_was_started(prefix, command):
+    assert started_as(prefix) == command
+
+
+def test_where_suites_in_typescript_cannot_run_it_says_so_first(tmp_path):
+    folder = repository_with(tmp_path / "repository", NPM)
+    node = written(tmp_path / "bin", {"node": "#!/bin/sh\necho v20.1.0\n"}) / "node"
+    node.chmod(0o755)
+    printed = skillgym("init", "--format", "typescript", cwd=folder, SKILLGYM_NODE=str(node)).out
+    assert (
+        f"\nFirst: suites in TypeScript need Node.js 22.18 or newer: SKILLGYM_NODE={node} is version 20.1.0; "
+        in printed
+    )
+    assert "First:" not in skillgym("init", "--format", "typescript", "--force", cwd=folder).out
 
 
 def test_an_agent_that_does_what_is_asked_is_green(tmp_path):

@@ -181,7 +181,7 @@ def test_an_agent_without_its_key_is_neither_installed_nor_started(root):
     assert ran.code == 3
     (result,) = results(root)
     assert result["failureClass"]["id"] == "auth"
-    assert result["error"]["message"] == f"{NEEDS}set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
+    assert result["error"]["message"] == f"{NEEDS}set one in the environment"
     assert not root.with_name("agents").exists()
 
 

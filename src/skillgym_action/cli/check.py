@@ -69,7 +69,7 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
     if code and not as_json:
         return code
     if not suites and not code:
-        raise UsageError("no suite was found", remedy="name a suite file or a folder that contains one")
+        raise UsageError("no suite was found", remedy="name a suite file or its folder, or run `skillgym-action init`")
     if nothing and not code:
         raise UsageError(nothing)
     if as_json:

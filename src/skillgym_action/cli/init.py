@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import sys
 from typing import TYPE_CHECKING
 
 from skillgym_action import wiring
@@ -44,7 +46,8 @@ def write_starter(
     )
     files = starter_files(facts, suite_format=chosen_format, agents=chosen, branch=branch or default)
     write_files(files, context.checkout, context.root, force=force)
-    for line in _next_steps(files, chosen):
+    missing = wiring.missing_node(context) if chosen_format == "typescript" else None
+    for line in _next_steps(files, chosen, missing):
         print(terminal_text(line))  # noqa: T201
     return 0
 
@@ -88,19 +91,34 @@ def _program(agent: str) -> str:
     return AGENTS[agent].executable or agent
 
 
-def _next_steps(files: tuple[StarterFile, ...], agents: tuple[str, ...]) -> Iterator[str]:
+def _next_steps(files: tuple[StarterFile, ...], agents: tuple[str, ...], missing: str | None) -> Iterator[str]:
+    """Lines to print. ``missing``: what has to be done before the suite can run."""
     for file in files:
         yield f"wrote {file.path}"
     names = list(dict.fromkeys(key_names(agent)[0] for agent in agents))
     yield ""
+    if missing:
+        yield f"First: {missing}"
     yield "Next:"
     install = " ".join(f"--install {agent}" for agent in agents)
-    yield "  skillgym-action run --runner nop   # an agent that does nothing: each case fails and says why"
-    yield f"  skillgym-action doctor {install}   # install the agent, check its key"
-    yield f"  skillgym-action run   # with {', '.join(agents)}; costs a few cents, needs {', '.join(names)}"
+    program = started_as(sys.prefix)
+    yield f"  {program} run --runner nop   # an agent that does nothing: each case fails and says why"
+    yield f"  {program} doctor {install}   # install the agent, check its key: {', '.join(names)} in the environment"
+    yield f"  {program} run   # with {', '.join(agents)}; costs a few cents"
     yield ""
     yield f"For the workflow, commit these files and create {_secrets(names)} on GitHub."
     yield "Then replace the two cases by tasks that an agent should manage in this repository."
+
+
+def started_as(prefix: str) -> str:
+    """The command that starts the tool again as it was started, from the Python environment ``prefix``."""
+    if re.search(r"/uv/archive-v\d+/", f"{prefix}/"):
+        return "uvx skillgym-action"
+    return (
+        "pipx run skillgym-action"
+        if re.search(r"/pipx/(\.cache/|cache/)|/\.cache/pipx/", prefix)
+        else "skillgym-action"
+    )
 
 
 def _secrets(names: list[str]) -> str:

@@ -49,7 +49,8 @@ class AgentKeys:
             return None
         if any(_may_log_in(folder / name) for folder in folders for name in info.settings_files):
             return None
-        return f"{agent.type} needs {' or '.join(names)}, and none is set: {self.remedy(agent.type)}"
+        remedy = self.remedy(agent.type) if self._in_job else "set one in the environment"
+        return f"{agent.type} needs {' or '.join(names)}, and none is set: {remedy}"
 
     def remedy(self, agent: str) -> str:
         """How to set the agent's key."""

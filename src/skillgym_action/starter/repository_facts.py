@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 NO_NPM_TEST = "no test specified"  # in the script that `npm init` writes
 _TITLE = re.compile(r"^# +(\S.*?) *#*$", re.MULTILINE)
 _MAKE_TEST = re.compile(r"^test *:(?!=)", re.MULTILINE)
+_PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 _PYTHON_TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
+_TESTS_OF_THE_ROOT = re.compile(r"(tests?/.*)?[^/]*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TestCommand:
     """How the tests of a repository are run.
 
-    ``named``: the command as people write it; ``run``: the line for the shell in a workspace, after ``setup``, which
-    installs what the tests need. None: nothing has to be installed.
+    ``named``: the command as people write it; ``run``: the line for the shell in a workspace, a copy of the
+    repository. None: something has to be installed first.
     """
 
     named: str
-    run: str
-    setup: str | None = None
+    run: str | None = None
 
     __test__ = False  # pytest would take the class for tests
 
@@ -112,29 +113,23 @@ def _test_command(files: Collection[str], read: Read) -> TestCommand | None:
     return None
 
 
-def _npm(files: Collection[str], read: Read) -> TestCommand | None:
+def _npm(_: Collection[str], read: Read) -> TestCommand | None:
     package = _json(read("package.json"))
     scripts = package.get("scripts")
     script = scripts.get("test") if isinstance(scripts, dict) else None
     if not isinstance(script, str) or not script.strip() or NO_NPM_TEST in script:
         return None
     needs = package.get("dependencies") or package.get("devDependencies")
-    install = "npm ci" if "package-lock.json" in files else "npm install"
-    return TestCommand(named="npm test", run="npm test", setup=f"{install} --no-audit --no-fund" if needs else None)
+    return TestCommand(named="npm test", run=None if needs else "npm test")
 
 
 def _pytest(files: Collection[str], read: Read) -> TestCommand | None:
     text = read("pyproject.toml") or ""
     configured = "pytest.ini" in files or "[tool.pytest" in text
-    if not configured and not any(_PYTHON_TEST.search(path) for path in files):
-        return None
-    needs = ["pytest"]
-    if "[project]" in text or "setup.py" in files:
-        needs.append("-e .")
-    elif "requirements.txt" in files:
-        needs.append("-r requirements.txt")
-    setup = f"python3 -m venv .venv && .venv/bin/python -m pip install --quiet {' '.join(needs)}"
-    return TestCommand(named="pytest", run=".venv/bin/python -m pytest -q", setup=setup)
+    is_project = any(name in files for name in _PYTHON_PROJECT)  # else tests further down may be those of one package
+    tests = (path for path in files if _PYTHON_TEST.search(path))
+    has_tests = configured or any(is_project or _TESTS_OF_THE_ROOT.fullmatch(path) for path in tests)
+    return TestCommand(named="pytest") if has_tests else None
 
 
 def _cargo(files: Collection[str], _: Read) -> TestCommand | None:

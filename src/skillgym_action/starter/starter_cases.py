@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ANSWER = "ANSWER.txt"
 README = "README.md"
+SCRIPT, GREETING = "hello.sh", "Hello, world"
 SECTIONS = ("Testing", "How to run the tests", "Run the tests")
 
 
@@ -72,10 +73,17 @@ def _question(facts: RepositoryFacts) -> StarterCase:
             prompt=f"Write the title of {README}, without the #, {only}",
             checks=(FileCheck(path=ANSWER, text=facts.title),),
         )
+    if not facts.files:
+        return StarterCase(
+            id="writes-a-script",
+            prompt=f'Write {SCRIPT}, a shell script that prints "{GREETING}".',
+            checks=(FileCheck(path=SCRIPT, text=GREETING),),
+            run=f"sh {SCRIPT}",
+        )
     return StarterCase(
         id="lists-the-files",
         prompt=f"Write the path of each file of this repository on a line of its own, {only}",
-        checks=(FileCheck(path=ANSWER, text=min(facts.files, default=".")),),
+        checks=(FileCheck(path=ANSWER, text=min(facts.files)),),
     )
 
 
@@ -90,9 +98,10 @@ def _change(facts: RepositoryFacts) -> StarterCase:
             ),
             run=facts.test.run,
         )
+    source = "taken from the files of this project" if facts.files else "for a new project"
     return StarterCase(
         id="writes-a-guide",
-        prompt='Write STYLE.md with the title "Style" and three rules for code, taken from the files of this project.',
+        prompt=f'Write STYLE.md with the title "Style" and three rules for code, {source}.',
         checks=(FileCheck(path="STYLE.md", text="Style", heading=True),),
         run=facts.test.run if facts.test else None,
     )

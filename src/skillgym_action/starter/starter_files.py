@@ -70,8 +70,8 @@ def _suite(facts: RepositoryFacts, suite_format: str) -> StarterFile:
     chosen = SUITE_FORMATS[suite_format]
     if suite_format == "evals":
         skill = _skill(facts)
-        return StarterFile(path=skill.evals, text=chosen.text(skill_cases(skill), None, ""))
-    text = chosen.text(starter_cases(facts), facts.test, schema_address("x-bench"))
+        return StarterFile(path=skill.evals, text=chosen.text(skill_cases(skill), ""))
+    text = chosen.text(starter_cases(facts), schema_address("x-bench"))
     return StarterFile(path=chosen.file, text=text)
 
 

