@@ -75,11 +75,16 @@ def samples_by_case(results: Iterable[Result], repetitions: int | None = None) -
     Cases that are expected to fail are left out.
     """
     found: dict[tuple[str, str], Samples] = {}
+    sums: dict[tuple[int, int], Samples] = {}  # few differ, and making one takes longer than finding it
     for result in results:
-        if not result.expected_fail and result.runner is not None and result.status is not Status.SKIPPED:
+        if not result.expected_fail and result.runner is not None and result.judgement.status is not Status.SKIPPED:
             key = result.suite.path, result.case_id
             own = samples_of(result, repetitions)
-            found[key] = found[key] + own if key in found else own
+            if (before := found.get(key)) is not None:
+                passed, judged = before.passed + own.passed, before.judged + own.judged
+                own = sums.get((passed, judged)) or Samples(passed=passed, judged=judged)
+                sums[passed, judged] = own
+            found[key] = own
     return found
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.samples import is_flaky, samples_by_case
@@ -12,10 +14,13 @@ from skillgym_action.model.session_report import Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from skillgym_action.model.result import Result
     from skillgym_action.model.samples import Samples
+
+_TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_tokens", "total_tokens")
+_tokens_of: Callable[[Usage], tuple[int | None, ...]] = attrgetter(*_TOKENS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +61,10 @@ class Totals:
         if not self.cases:
             return None
         # Exactly, and rounded once: a sum of rounded shares can be below the rate that was demanded and reached.
-        return float(sum(Fraction(case.passed, case.judged) for case in self.cases) / len(self.cases))
+        passed: Counter[int] = Counter()
+        for case in self.cases:
+            passed[case.judged] += case.passed
+        return float(sum(Fraction(number, judged) for judged, number in passed.items()) / len(self.cases))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,20 +104,20 @@ def totals(results: Iterable[Result], repetitions: int | None = None, others: It
     ``others``: results of other arms and in quarantine, of which only what they took counts.
     """
     results = tuple(results)
-    counts = Counter(result.status for result in results)
-    sums: Counter[str] = Counter()
+    counts = Counter([result.judgement.status for result in results])
     known: list[float] = []
+    usages: list[Usage] = []
     complete, retries, duration = True, 0, 0
-    for result in (*results, *others):
+    for result in chain(results, others):
         duration += result.duration_ms
-        retries += sum(attempt.session > 1 for attempt in result.attempts)
-        if result.cost.usd is not None:
-            known.append(result.cost.usd)
+        usages.append(result.usage)
+        for attempt in result.attempts:
+            if attempt.session > 1:
+                retries += 1
+        if (usd := result.cost.usd) is not None:
+            known.append(usd)
         elif result.attempts:
             complete = False
-        for name in ("input_tokens", "output_tokens", "reasoning_tokens", "cache_tokens", "total_tokens"):
-            if (value := getattr(result.usage, name)) is not None:
-                sums[name] += value
     samples = samples_by_case(results, repetitions).values()
     judged = tuple(case for case in samples if case.judged)
     return Totals(
@@ -117,7 +125,7 @@ def totals(results: Iterable[Result], repetitions: int | None = None, others: It
         counts=counts,
         cost_usd=sum(known) if known else None,
         cost_complete=complete,
-        tokens=Usage(**sums),
+        tokens=_sum_of_tokens(usages),
         retries=retries,
         duration_ms=duration,
         cases=judged,
@@ -125,3 +133,12 @@ def totals(results: Iterable[Result], repetitions: int | None = None, others: It
         expected_to_fail=sum(result.expected_fail for result in results),
         flaky=sum(is_flaky(result, repetitions) for result in results),
     )
+
+
+def _sum_of_tokens(usages: list[Usage]) -> Usage:
+    """The known tokens; None for those that are known of no execution."""
+    sums = {}
+    for name, column in zip(_TOKENS, zip(*map(_tokens_of, usages), strict=True), strict=False):
+        if values := [value for value in column if value is not None]:
+            sums[name] = sum(values)
+    return Usage(**sums)

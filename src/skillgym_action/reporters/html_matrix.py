@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_HTML_EXECUTIONS, MAX_HTML_LISTED
 from skillgym_action.model.samples import is_flaky, samples_of
-from skillgym_action.model.verdicts import GREEN
+from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reporters.html_parts import (
     ORDER,
     SIGNS,
@@ -28,6 +28,8 @@ from skillgym_action.text.escaping import clipped, html_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from markupsafe import Markup
+
     from skillgym_action.model.comparison import Comparison, ResultPair
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
@@ -41,6 +43,10 @@ def shown_executions(results: Sequence[Result]) -> list[Result]:
     green = [result for result in results if result.status in GREEN]
     kept = {id(result) for result in (red + green)[:MAX_HTML_EXECUTIONS]}
     return [result for result in results if id(result) in kept]
+
+
+_SHOWN = {status: (inline(status), inline(WORDS[status]), inline(SIGNS[status]), tone_of(status)) for status in Status}
+_FLAKY = inline("flaky")
 
 
 @dataclass(slots=True)
@@ -72,6 +78,7 @@ class CaseRows:
         cases: dict[tuple[str, str], dict[str, Result]] = {}
         for result in self._results:
             cases.setdefault((result.suite.path, result.case_id), {})[runner_of(result)] = result
+        runners = [(runner, inline(runner)) for runner in self.runners]
         for number, ((suite, case), on_runners) in enumerate(cases.items()):
             results = list(on_runners.values())
             usd = [result.cost.usd for result in results if result.cost.usd is not None]
@@ -81,7 +88,7 @@ class CaseRows:
                 case=inline(case),
                 title=inline(clipped(results[0].title or "", TITLE)) if results[0].title != case else NOTHING,
                 tags=tuple(inline(tag) for tag in results[0].tags),
-                cells=tuple(self._cell(runner, on_runners.get(runner)) for runner in self.runners),
+                cells=tuple([self._cell(shown, on_runners.get(runner)) for runner, shown in runners]),
                 cost=inline(money(sum(usd) if usd else None, complete=len(usd) == len(results))),
                 time=inline(duration(ms)),
                 number=inline(str(number)),
@@ -90,24 +97,25 @@ class CaseRows:
                 ms=inline(str(ms)),
             )
 
-    def _cell(self, runner: str, result: Result | None) -> Cell:
+    def _cell(self, runner: Markup, result: Result | None) -> Cell:
         if result is None:
-            return Cell(runner=inline(runner))
+            return Cell(runner=runner)
         samples = samples_of(result, self.report.sampled_repetitions)
         found = result.judgement.failure_class
+        status, word, sign, tone = _SHOWN[result.status]
         return Cell(
-            runner=inline(runner),
+            runner=runner,
             link=markup(html_text(address(result))),
-            status=inline(result.status),
-            word=inline(WORDS[result.status]),
-            sign=inline(SIGNS[result.status]),
-            tone=tone_of(result.status),
+            status=status,
+            word=word,
+            sign=sign,
+            tone=tone,
             share=inline(str(samples)) if samples.judged > 1 else NOTHING,
             score=inline(score(result.judgement)),
             cost=inline(cost(result)) if result.cost.usd is not None else NOTHING,
             time=inline(time_taken(result)),
             failure=inline(found.label) if found else NOTHING,
-            flaky=inline("flaky") if is_flaky(result, self.report.sampled_repetitions) else NOTHING,
+            flaky=_FLAKY if is_flaky(result, self.report.sampled_repetitions) else NOTHING,
             changed=inline(self._changed.get(id(result), "")),
         )
 

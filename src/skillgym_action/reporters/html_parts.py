@@ -141,6 +141,8 @@ class BaselineView:
 
 def inline(text: str) -> Markup:
     """Any text on one line."""
+    if not text:
+        return NOTHING
     return markup(html_text(one_line(text)))
 
 

@@ -34,6 +34,8 @@ _CUTS = (
     (200, 12),
     (80, 6),
 )
+_CONTAINERS = frozenset({dict, list, tuple})
+_CUT = _CONTAINERS | {LongText}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NUMBERS = {
@@ -112,11 +114,21 @@ def fitted(data: Json, most: int) -> tuple[str, bool]:
 
 
 def _longest_text(value: Any) -> int:
-    """The length of the longest text that may be cut."""
-    if isinstance(value, LongText):
-        return len(value)
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return max(map(_longest_text, inner), default=0)
+    """The length of the longest text in a container that may be cut.
+
+    Texts and containers are recognised by their exact type here and in ``_cut``: a large report has a million values.
+    """
+    longest = 0
+    for item in value.values() if type(value) is dict else value:
+        kind = type(item)
+        if kind is LongText:
+            length = len(item)
+        elif kind in _CONTAINERS:
+            length = _longest_text(item)
+        else:
+            continue
+        longest = max(longest, length)
+    return longest
 
 
 def _with_steps(data: Json, most: int) -> Json:
@@ -129,16 +141,27 @@ def _with_steps(data: Json, most: int) -> Json:
 
 
 def _cut(value: Any, most: int) -> Any:
-    if isinstance(value, LongText):
-        if len(value) <= most:
-            return value
-        first = most * 2 // 3
-        return [value[:first], len(value) - most, value[len(value) - (most - first) :]]
-    if isinstance(value, dict):
-        return {key: _cut(item, most) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_cut(item, most) for item in value]
-    return value
+    """A container with its texts cut."""
+    if type(value) is dict:
+        return {
+            key: item
+            if (kind := type(item)) not in _CUT
+            else _cut_text(item, most)
+            if kind is LongText
+            else _cut(item, most)
+            for key, item in value.items()
+        }
+    return [
+        item if (kind := type(item)) not in _CUT else _cut_text(item, most) if kind is LongText else _cut(item, most)
+        for item in value
+    ]
+
+
+def _cut_text(text: LongText, most: int) -> Any:
+    if len(text) <= most:
+        return text
+    first = most * 2 // 3
+    return [text[:first], len(text) - most, text[len(text) - (most - first) :]]
 
 
 # --- an execution -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.comparison.differences import limits_in_words
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.samples import samples_of
+from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.reporters.attempt_wording import attempt_sentences
 from skillgym_action.reporters.carried_wording import carried_fact, carried_outcome, carried_results, saved
@@ -138,9 +139,12 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
 
     totals = report.totals()
     rows = CaseRows(report)
+    others: dict[str, list[Result]] = {}
+    for result in report.deciding_nothing:
+        others.setdefault(runner_of(result), []).append(result)
     by_runner = {
-        runner: report.totals(lambda result, runner=runner: runner_of(result) == runner)  # type: ignore[misc]
-        for runner in _by_runner(report)
+        runner: totals_of(results, report.sampled_repetitions, others.get(runner, ()))
+        for runner, results in _by_runner(report).items()
         if runner
     }
     failures, mixed, carried = list(_failures(report)), mixed_results(report), carried_results(report)
@@ -156,7 +160,7 @@ def html_view(report: RunReport, parts: FixedParts) -> HtmlView:
         style=markup(parts.style),
         script=markup(parts.script),
         sessions=markup(parts.sessions),
-        reasons=tuple(map(inline, _reasons(report))),
+        reasons=tuple(map(inline, _reasons(report, totals))),
         figures=tuple(_figures(report, totals)),
         rates=tuple(map(inline, (*attempt_sentences(report), *sentences))),
         baseline=tuple(_baselines(report.comparison)),
@@ -197,8 +201,8 @@ def _cases_left_out(rows: CaseRows) -> Markup:
     return left_out(rows.left_out, "green execution", "green executions") + where
 
 
-def _reasons(report: RunReport) -> Iterator[str]:
-    yield from telling_reasons(report, report.totals())
+def _reasons(report: RunReport, totals: Totals) -> Iterator[str]:
+    yield from telling_reasons(report, totals)
     yield from report.incomplete
     if changed := changed_suites(report):
         yield changed

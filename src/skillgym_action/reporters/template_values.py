@@ -9,4 +9,4 @@ NOTHING = Markup()
 
 def markup(text: str) -> Markup:
     """Escaped text, or markup, as a template may place it."""
-    return Markup(text)  # noqa: S704
+    return str.__new__(Markup, text)  # Markup's own constructor first asks whether the text has markup

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import COMMIT_CHARACTERS, MAX_LISTED_NAMES
 from skillgym_action.model.errors import Location, Problem
-from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
-from skillgym_action.model.verdicts import Status
+from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED, of_kind
+from skillgym_action.model.scores import deciding, format_score
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, NOT_BY_ASSERTIONS, Status
 from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
@@ -175,9 +176,6 @@ class Cause:
 
 def cause(result: Result) -> Cause:
     """The one reason worth showing first."""
-    from skillgym_action.model.scores import deciding
-    from skillgym_action.model.verdicts import NOT_BY_ASSERTIONS
-
     judgement = result.judgement
     broken = next((outcome for outcome in deciding(judgement.outcomes) if outcome.passed is not True), None)
     by_assertions = (
@@ -203,8 +201,6 @@ def _label(judgement: Judgement) -> str:
     label = judgement.failure_class.label if judgement.failure_class else judgement.status
     if judgement.status not in (Status.FAILED, Status.EXPECTED_FAILED) or not (scored := score(judgement)):
         return label
-    from skillgym_action.model.verdicts import ASSERTION_FAILURE
-
     return scored if judgement.failure_class == ASSERTION_FAILURE else f"{label}, {scored}"
 
 
@@ -212,8 +208,6 @@ def score(judgement: Judgement) -> str:
     """``score 0.5 of 0.8``, the latter being the threshold; empty without a score."""
     if judgement.score is None:
         return ""
-    from skillgym_action.model.scores import format_score
-
     of = "" if judgement.threshold is None else f" of {format_score(judgement.threshold)}"
     return f"score {format_score(judgement.score)}{of}"
 
@@ -264,8 +258,8 @@ def judge_name(judge: JudgeInfo) -> str:
 
 def findings_in_words(result: Result, id_: str) -> str:
     """``github in stdout.log, jwt in changes/a.txt``; empty without such a finding."""
-    from skillgym_action.model.result import of_kind
-
+    if not result.findings:
+        return ""
     return ", ".join(f"{finding.kind} in {finding.where}" for finding in of_kind(result.findings, id_))
 
 
