@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tarfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -137,6 +138,24 @@ def test_a_file_that_is_too_large_does_not_keep_the_container_locked(sandbox: Sa
             list(container.get("/app/z", BundleLimits(file_bytes=10)))
         assert container.read("/etc/hostname", 100)
     assert (refused.tb, listed.tb) != (None, None)  # their frames still refer to what was being read
+
+
+def test_a_folder_that_is_not_read_to_its_end_does_not_keep_the_container_locked(sandbox: Sandbox, tmp_path: Path):
+    """The engine sends more than fits into the connection's buffers, and answers nothing else meanwhile."""
+    with box(sandbox) as container, ThreadPoolExecutor(1) as pool:
+        for operation in (
+            lambda: container.read("/etc/hostname", 100),
+            lambda: container.put([file("new", "x")], "/app/new"),
+            container.changes,
+            lambda: run(container, tmp_path, "true"),
+        ):
+            entries = container.get("/usr")
+            assert next(entries).path
+            answer = pool.submit(operation)
+            try:
+                answer.result(20)
+            finally:
+                del entries  # lets the engine answer
 
 
 def test_links_in_the_container_do_not_lead_out_of_it(sandbox: Sandbox, tmp_path: Path):

@@ -73,7 +73,7 @@ def test_a_container_with_as_many_processes_as_it_may_stays_usable(sandbox: Sand
 
 def test_a_program_that_writes_too_much_is_stopped(sandbox: Sandbox, tmp_path: Path):
     with box(sandbox, replace(SPEC, limits=ContainerLimits(disk=20 * MIB))) as container:
-        capture = run(container, tmp_path, "sh", "-c", "head -c 50M /dev/zero > /big; sleep 600").capture
+        capture = run(container, tmp_path, "sh", "-c", "head -c 50M /dev/zero > /big; sleep 60").capture
         assert capture.ending is Ending.STOPPED
         assert capture.stopped_for
         assert capture.stopped_for.kind == "resource-limit"

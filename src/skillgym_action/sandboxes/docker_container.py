@@ -72,7 +72,7 @@ class DockerContainer:
     def _existing(self, path: str) -> tuple[str, str]:
         """The deepest folder on the way to ``path`` that exists, and the rest of the path."""
         folder, below = path, ""
-        while folder != "/" and self.engine.status(self.id, folder) is None:
+        while folder != "/" and self._status(folder) is None:
             folder, name = posixpath.split(folder)
             below = f"{name}/{below}" if below else name
         return folder, below
@@ -126,11 +126,16 @@ class DockerContainer:
         """The path without a link at its end, and Go's file mode; None: there is nothing."""
         _require_absolute(path)
         with self._reading(path):
-            found = self.engine.status(self.id, path)
+            found = self._status(path)
             if found and found["mode"] & GO_LINK:
                 path = posixpath.join(posixpath.dirname(path), found["linkTarget"])
-                found = self.engine.status(self.id, path)
+                found = self._status(path)
         return (path, int(found["mode"])) if found and not found["mode"] & GO_LINK else None
+
+    def _status(self, path: str) -> dict[str, Any] | None:
+        """See ``DockerEngine.status``. What was read before may have been given up without reading it to its end."""
+        self._end_archive()  # else the engine does not answer
+        return self.engine.status(self.id, path)
 
     def _reading(self, path: str) -> AbstractContextManager[None]:
         return self.engine.errors(f"cannot read {self.engine.shown(path)} in the container")
@@ -150,6 +155,7 @@ class DockerContainer:
         return _ArchivedFile(self._archive(path))
 
     def changes(self) -> tuple[ContainerChange, ...]:
+        self._end_archive()
         with self.engine.errors("cannot list the changes of the container"):
             found: list[dict[str, Any]] = self.engine.api.diff(self.id) or []
         if len(found) > MAX_CONTAINER_CHANGES:
@@ -186,6 +192,7 @@ class DockerContainer:
     # --- programs -----------------------------------------------------------------------------------------------
 
     def run(self, command: ContainerCommand, *, stdout: Path, stderr: Path, watch: Watcher | None = None) -> Capture:
+        self._end_archive()
         running = DockerCommand(self, command)
         return running.run(stdout, stderr, watch)
 
