@@ -447,11 +447,12 @@ def slot() -> int:
 
 
 def _settings(fields: dict[str, Any]) -> Settings:
-    """Validated settings; without colors where NO_COLOR is set or stderr is no terminal. Raises UsageError."""
+    """Validated settings; without colors unless stderr gets them. Raises UsageError."""
+    from skillgym_action.cli.terminal import is_colored
     from skillgym_action.settings.options import validated_settings
 
-    colorless = _environment(click.get_current_context()).get("NO_COLOR") or not sys.stderr.isatty()
-    fields["no_color"] = fields.get("no_color") or bool(colorless)
+    colored = is_colored(sys.stderr, _environment(click.get_current_context()))
+    fields["no_color"] = fields.get("no_color") or not colored
     return validated_settings(fields, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
 
 
