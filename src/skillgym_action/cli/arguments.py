@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillgym_action import __version__
+from skillgym_action.cli.command_classes import HelpfulCommand, HelpfulGroup, ShardCount
 from skillgym_action.model.errors import Problem, PublishError, SkillgymError, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.declarations import Option
     from skillgym_action.settings.options import Settings
 
 PREFIX = "SKILLGYM_"
@@ -45,6 +47,18 @@ class EnvironmentOption(click.Option):
     The environment is the context's object if the tool was started by its entry point, which empties ``os.environ``.
     """
 
+    hidden_names: tuple[str, ...] = ()
+    """Names that the parser accepts as well, and ``--help`` does not show."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Register all names."""
+        shown = self.opts
+        self.opts = [*shown, *self.hidden_names]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = shown
+
     def value_from_envvar(self, ctx: click.Context) -> Any:
         """The value of the variable."""
         value = self.resolve_envvar_value(ctx)
@@ -55,59 +69,6 @@ class EnvironmentOption(click.Option):
         if self.envvar is None:
             return None
         return _environment(ctx).get(str(self.envvar)) or None
-
-
-class ShardCount(click.IntRange):
-    """A number of shards; ``auto`` is 0."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number. Raises click.BadParameter."""
-        return 0 if value == "auto" else super().convert(value, param, ctx)
-
-
-class HelpfulContext(click.Context):
-    """A context whose help breaks no line within a word."""
-
-    def make_formatter(self) -> click.HelpFormatter:
-        """The formatter of ``--help``."""
-        from skillgym_action.cli.help_layout import HelpText
-
-        return HelpText(width=self.terminal_width, max_width=self.max_content_width)
-
-
-class HelpfulCommand(click.Command):
-    """A command whose help has its options in groups, and examples."""
-
-    context_class = HelpfulContext
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; for a completion without the last option, whose value is still missing."""
-        incomplete = ctx.resilient_parsing and bool(args) and args[-1].startswith("-")
-        return super().parse_args(ctx, args[:-1] if incomplete else args)
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, and examples."""
-        from skillgym_action.cli.help_layout import write_examples, write_options
-
-        write_options(self, ctx, formatter)
-        write_examples(ctx, formatter)
-
-
-class HelpfulGroup(click.Group):
-    """A group of commands, whose help has the first sentence of each, and examples."""
-
-    command_class = HelpfulCommand
-    context_class = HelpfulContext
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write commands, options, and examples; of the whole tool the exit codes, too."""
-        from skillgym_action.cli.help_layout import write_commands, write_examples, write_exit_codes, write_options
-
-        write_commands([(name, self.commands[name]) for name in self.list_commands(ctx)], formatter)
-        write_options(self, ctx, formatter)
-        if ctx.parent is None:
-            write_exit_codes(formatter)
-        write_examples(ctx, formatter)
 
 
 class SettingsCommand(HelpfulCommand):
@@ -165,22 +126,26 @@ def _settings_options(command: str) -> tuple[click.Option, ...]:
     """The options of a command that set a field of ``Settings``."""
     from skillgym_action.settings.options import options_of
 
-    return tuple(
-        EnvironmentOption(
-            [
-                "--" + name.replace("_", "-"),
-                *(f"--{alias}" for alias in declared.aliases),
-                *([f"-{declared.short}"] if declared.short else []),
-            ],
-            metavar=declared.metavar,
-            is_flag=True if declared.metavar is None else None,  # with False, click lets the value be omitted
-            multiple=declared.repeatable,
-            help=declared.help,
-            envvar=PREFIX + name.upper() if declared.variable else None,
-            shell_complete=_completed,
-        )
-        for name, declared in options_of(command).items()
+    return tuple(_option_of(name, declared) for name, declared in options_of(command).items())
+
+
+def _option_of(name: str, declared: Option) -> click.Option:
+    """The option that sets the field ``name`` of ``Settings``."""
+    from skillgym_action.settings.other_names import NAMES_OF_INPUTS
+
+    names = ["--" + name.replace("_", "-"), *(f"--{alias}" for alias in declared.aliases)]
+    option = EnvironmentOption(
+        [*names, *([f"-{declared.short}"] if declared.short else [])],
+        metavar=declared.metavar,
+        is_flag=True if declared.metavar is None else None,  # with False, click lets the value be omitted
+        multiple=declared.repeatable,
+        help=declared.help,
+        envvar=PREFIX + name.upper() if declared.variable else None,
+        shell_complete=_completed,
     )
+    if name in NAMES_OF_INPUTS:
+        option.hidden_names = (f"--{NAMES_OF_INPUTS[name]}",)
+    return option
 
 
 @click.group(
