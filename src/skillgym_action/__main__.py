@@ -44,6 +44,10 @@ def main() -> None:
     """Entry point of the command line."""
 
     def program(environment: Mapping[str, str]) -> int:
+        if instruction := environment.get(hardening.COMPLETION):
+            from skillgym_action.cli.completion import complete
+
+            return complete(instruction, environment)
         from skillgym_action.cli.arguments import cli
 
         return int(cli(standalone_mode=False, obj=environment) or 0)

@@ -236,8 +236,10 @@ MAX_STDERR_CHARACTERS = 4096  # from the end of stderr, searched for the kind of
 MAX_REDACTED_PARTS = 1_000  # texts of keys that were found, and are replaced in everything written later
 REDACTION_OVERLAP_CHARACTERS = 32_768  # that a stream keeps, so that a key split over chunks is seen; none is longer
 
-# --- cli: doctor, explain ---------------------------------------------------------------------------
+# --- cli: doctor, explain, completion ---------------------------------------------------------------
 
+MAX_COMPLETED_RUNS = 20  # run directories that a shell offers, the last ones
+MAX_COMPLETION_RESULTS_BYTES = 16 * 1024**2  # of a results file that a shell takes names from
 MAX_PROBE_SECONDS = 60.0  # of the session that `doctor --probe` runs
 MAX_DOCTOR_TEXT_CHARACTERS = 200  # of a command, an answer or a message in a line of `doctor`
 MAX_EXPLAIN_FILE_BYTES = 4 * 1024 * 1024  # of explain.json

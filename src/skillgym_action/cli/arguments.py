@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,18 +12,33 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillgym_action import __version__
+from skillgym_action.cli.command_classes import HelpfulCommand, HelpfulGroup, ShardCount
 from skillgym_action.model.errors import Problem, PublishError, SkillgymError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from click.shell_completion import CompletionItem
+
     from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.declarations import Option
     from skillgym_action.settings.options import Settings
 
 PREFIX = "SKILLGYM_"
 NOTHING: Mapping[str, str] = MappingProxyType({})
-PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
+
+
+def _completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """The values of a parameter that a shell offers."""
+    from skillgym_action.cli.completion_values import values
+
+    return values(ctx, param, incomplete, _environment(ctx))
+
+
+option = partial(click.option, shell_complete=_completed)
+argument = partial(click.argument, shell_complete=_completed)
+PATHS = argument("paths", nargs=-1, metavar="[PATH]...")
+JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 
 
 class EnvironmentOption(click.Option):
@@ -31,6 +46,18 @@ class EnvironmentOption(click.Option):
 
     The environment is the context's object if the tool was started by its entry point, which empties ``os.environ``.
     """
+
+    hidden_names: tuple[str, ...] = ()
+    """Names that the parser accepts as well, and ``--help`` does not show."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Register all names."""
+        shown = self.opts
+        self.opts = [*shown, *self.hidden_names]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = shown
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
         """The value of the variable."""
@@ -42,54 +69,6 @@ class EnvironmentOption(click.Option):
         if self.envvar is None:
             return None
         return _environment(ctx).get(str(self.envvar)) or None
-
-
-class ShardCount(click.IntRange):
-    """A number of shards; ``auto`` is 0."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number. Raises click.BadParameter."""
-        return 0 if value == "auto" else super().convert(value, param, ctx)
-
-
-class HelpfulContext(click.Context):
-    """A context whose help breaks no line within a word."""
-
-    def make_formatter(self) -> click.HelpFormatter:
-        """The formatter of ``--help``."""
-        from skillgym_action.cli.help_layout import HelpText
-
-        return HelpText(width=self.terminal_width, max_width=self.max_content_width)
-
-
-class HelpfulCommand(click.Command):
-    """A command whose help has its options in groups, and examples."""
-
-    context_class = HelpfulContext
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, and examples."""
-        from skillgym_action.cli.help_layout import write_examples, write_options
-
-        write_options(self, ctx, formatter)
-        write_examples(ctx, formatter)
-
-
-class HelpfulGroup(click.Group):
-    """A group of commands, whose help has the first sentence of each, and examples."""
-
-    command_class = HelpfulCommand
-    context_class = HelpfulContext
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write commands, options, and examples; of the whole tool the exit codes, too."""
-        from skillgym_action.cli.help_layout import write_commands, write_examples, write_exit_codes, write_options
-
-        write_commands([(name, self.commands[name]) for name in self.list_commands(ctx)], formatter)
-        write_options(self, ctx, formatter)
-        if ctx.parent is None:
-            write_exit_codes(formatter)
-        write_examples(ctx, formatter)
 
 
 class SettingsCommand(HelpfulCommand):
@@ -147,21 +126,26 @@ def _settings_options(command: str) -> tuple[click.Option, ...]:
     """The options of a command that set a field of ``Settings``."""
     from skillgym_action.settings.options import options_of
 
-    return tuple(
-        EnvironmentOption(
-            [
-                "--" + name.replace("_", "-"),
-                *(f"--{alias}" for alias in declared.aliases),
-                *([f"-{declared.short}"] if declared.short else []),
-            ],
-            metavar=declared.metavar,
-            is_flag=True if declared.metavar is None else None,  # with False, click lets the value be omitted
-            multiple=declared.repeatable,
-            help=declared.help,
-            envvar=PREFIX + name.upper() if declared.variable else None,
-        )
-        for name, declared in options_of(command).items()
+    return tuple(_option_of(name, declared) for name, declared in options_of(command).items())
+
+
+def _option_of(name: str, declared: Option) -> click.Option:
+    """The option that sets the field ``name`` of ``Settings``."""
+    from skillgym_action.settings.other_names import NAMES_OF_INPUTS
+
+    names = ["--" + name.replace("_", "-"), *(f"--{alias}" for alias in declared.aliases)]
+    option = EnvironmentOption(
+        [*names, *([f"-{declared.short}"] if declared.short else [])],
+        metavar=declared.metavar,
+        is_flag=True if declared.metavar is None else None,  # with False, click lets the value be omitted
+        multiple=declared.repeatable,
+        help=declared.help,
+        envvar=PREFIX + name.upper() if declared.variable else None,
+        shell_complete=_completed,
     )
+    if name in NAMES_OF_INPUTS:
+        option.hidden_names = (f"--{NAMES_OF_INPUTS[name]}",)
+    return option
 
 
 @click.group(
@@ -174,15 +158,15 @@ def cli() -> None:
 
 
 @cli.command()
-@click.option(
+@option(
     "--format",
     "suite_format",
     metavar="FORMAT",
     help="Format of the suite: x-bench, python, typescript, agentv or evals.",
 )
-@click.option("--agent", "agents", metavar="AGENT", multiple=True, help="Agent to run; may be repeated.")
-@click.option("--branch", metavar="NAME", help="Branch whose results are the baseline (default: the default branch).")
-@click.option("--force", is_flag=True, help="Replace files that exist.")
+@option("--agent", "agents", metavar="AGENT", multiple=True, help="Agent to run; may be repeated.")
+@option("--branch", metavar="NAME", help="Branch whose results are the baseline (default: the default branch).")
+@option("--force", is_flag=True, help="Replace files that exist.")
 def init(*, suite_format: str | None, agents: tuple[str, ...], branch: str | None, force: bool) -> int:
     """Write a first suite, a configuration and a workflow for this repository; start no agent.
 
@@ -207,10 +191,8 @@ def run(*, as_json: bool, **fields: Any) -> int:
 @cli.command(name="list", cls=SettingsCommand)
 @PATHS
 @JSON
-@click.option(
-    "--matrix", type=ShardCount(1, 256), metavar="auto|N", help="Print a workflow matrix of N shards, as JSON."
-)
-@click.option("--cost", is_flag=True, help="Show expected cost and time, from the runs in the store.")
+@option("--matrix", type=ShardCount(1, 256), metavar="auto|N", help="Print a workflow matrix of N shards, as JSON.")
+@option("--cost", is_flag=True, help="Show expected cost and time, from the runs in the store.")
 def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> int:
     """Show what would run, as a table."""
     from skillgym_action.cli.list import list_executions
@@ -220,8 +202,8 @@ def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> in
 
 @cli.command(cls=SettingsCommand)
 @PATHS
-@click.option("--nop", is_flag=True, help="Run all cases with an agent that does nothing, and name those that pass.")
-@click.option("--oracle", is_flag=True, help="Run cases with their reference solution, and name those that fail.")
+@option("--nop", is_flag=True, help="Run all cases with an agent that does nothing, and name those that pass.")
+@option("--oracle", is_flag=True, help="Run cases with their reference solution, and name those that fail.")
 @JSON
 def check(*, nop: bool, oracle: bool, as_json: bool, **fields: Any) -> int:
     """Load and validate configuration and suites; start no agent.
@@ -239,7 +221,7 @@ def check(*, nop: bool, oracle: bool, as_json: bool, **fields: Any) -> int:
 
 
 @cli.command(cls=SettingsCommand)
-@click.argument("run_directory", metavar="RUN", type=click.Path(exists=True, path_type=Path))
+@argument("run_directory", metavar="RUN", type=click.Path(exists=True, path_type=Path))
 @JSON
 def rejudge(run_directory: Path, *, as_json: bool, **fields: Any) -> int:
     """Judge the stored sessions of RUN again with today's assertions; start no agent, spend nothing."""
@@ -249,9 +231,9 @@ def rejudge(run_directory: Path, *, as_json: bool, **fields: Any) -> int:
 
 
 @cli.command(cls=SettingsCommand)
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--suites", "paths", metavar="PATH", multiple=True, help="Suites the runs must have; !PATH excludes.")
-@click.option("--missing", is_flag=True, help="Only print a workflow matrix of shards that are absent or unfinished.")
+@argument("runs", nargs=-1, required=True, metavar="RUN...")
+@option("--suites", "paths", metavar="PATH", multiple=True, help="Suites the runs must have; !PATH excludes.")
+@option("--missing", is_flag=True, help="Only print a workflow matrix of shards that are absent or unfinished.")
 @JSON
 def report(runs: tuple[str, ...], *, missing: bool, as_json: bool, **fields: Any) -> int:
     """Merge stored runs, report them and decide again; start no agent.
@@ -266,8 +248,8 @@ def report(runs: tuple[str, ...], *, missing: bool, as_json: bool, **fields: Any
 
 
 @cli.command(cls=SettingsCommand)
-@click.argument("base", metavar="BASE")
-@click.argument("head", metavar="HEAD")
+@argument("base", metavar="BASE")
+@argument("head", metavar="HEAD")
 @JSON
 def compare(base: str, head: str, *, as_json: bool, **fields: Any) -> int:
     """Compare two stored runs; start no agent. The exit code is 0 unless an option such as --fail-on decides.
@@ -280,8 +262,8 @@ def compare(base: str, head: str, *, as_json: bool, **fields: Any) -> int:
 
 
 @cli.command(cls=SettingsCommand)
-@click.argument("run_directory", metavar="[RUN]", required=False, type=click.Path(exists=True, path_type=Path))
-@click.option("--no-open", is_flag=True, help="Only write the report and print its path.")
+@argument("run_directory", metavar="[RUN]", required=False, type=click.Path(exists=True, path_type=Path))
+@option("--no-open", is_flag=True, help="Only write the report and print its path.")
 def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
     """Write the HTML report of a stored run, and open it in the browser.
 
@@ -293,9 +275,9 @@ def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
 
 
 @cli.command(cls=SettingsCommand)
-@click.option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
-@click.option("--probe", is_flag=True, help="Run one short session on each runner; this costs a little.")
-@click.option("--sweep", is_flag=True, help="Remove containers and networks that killed runs left.")
+@option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
+@option("--probe", is_flag=True, help="Run one short session on each runner; this costs a little.")
+@option("--sweep", is_flag=True, help="Remove containers and networks that killed runs left.")
 @JSON
 def doctor(*, install: tuple[str, ...], probe: bool, sweep: bool, as_json: bool, **fields: Any) -> int:
     """Check what is installed, configured, reachable and permitted: one line each, with the remedy."""
@@ -305,8 +287,8 @@ def doctor(*, install: tuple[str, ...], probe: bool, sweep: bool, as_json: bool,
 
 
 @cli.command(cls=SettingsCommand)
-@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--rerun", is_flag=True, help="Ask again, even if there are answers.")
+@argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@option("--rerun", is_flag=True, help="Ask again, even if there are answers.")
 def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
     """Ask the agent of a failed session the questions of the assertions that failed; this costs a little.
 
@@ -319,8 +301,8 @@ def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
 
 @cli.command(cls=SettingsCommand)
 @PATHS
-@click.option("--output", metavar="FILE", help="Page to write (default: .skillgym-results/trend/index.html).")
-@click.option("--runner", "only_on", metavar="GLOB", multiple=True, help="Show only runners whose id matches.")
+@option("--output", metavar="FILE", help="Page to write (default: .skillgym-results/trend/index.html).")
+@option("--runner", "only_on", metavar="GLOB", multiple=True, help="Show only runners whose id matches.")
 @JSON
 def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fields: Any) -> int:
     """Write an HTML page with the results of the store over time; start no agent.
@@ -333,16 +315,16 @@ def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fiel
 
 
 @cli.command(cls=SettingsCommand)
-@click.argument("session", metavar="SESSION", type=click.Path(exists=True, path_type=Path))
-@click.option("--to", metavar="FILE", help="Suite to write or to add the case to (default: promoted/ID.bench.json).")
-@click.option("--id", "case_id", metavar="ID", help="Id of the new case.")
-@click.option("--case", metavar="ID", help="In a run directory: the case whose session is meant.")
-@click.option("--runner", metavar="ID", help="In a run directory: the runner of the session.")
-@click.option("--commit", metavar="COMMIT", help="Of a transcript: commit that was checked out when the session began.")
-@click.option("--worktree", is_flag=True, help="Of a transcript: compare the checkout's files with the commit.")
-@click.option("--expect", metavar="EXPECTATION", multiple=True, help="Add an expectation, as x-bench writes it.")
-@click.option("--no-check", is_flag=True, help="Only write; do not run the recorded session against the case.")
-@click.option("--force", is_flag=True, help="Replace the files of an earlier promotion.")
+@argument("session", metavar="SESSION", type=click.Path(exists=True, path_type=Path))
+@option("--to", metavar="FILE", help="Suite to write or to add the case to (default: promoted/ID.bench.json).")
+@option("--id", "case_id", metavar="ID", help="Id of the new case.")
+@option("--case", metavar="ID", help="In a run directory: the case whose session is meant.")
+@option("--runner", metavar="ID", help="In a run directory: the runner of the session.")
+@option("--commit", metavar="COMMIT", help="Of a transcript: commit that was checked out when the session began.")
+@option("--worktree", is_flag=True, help="Of a transcript: compare the checkout's files with the commit.")
+@option("--expect", metavar="EXPECTATION", multiple=True, help="Add an expectation, as x-bench writes it.")
+@option("--no-check", is_flag=True, help="Only write; do not run the recorded session against the case.")
+@option("--force", is_flag=True, help="Replace the files of an earlier promotion.")
 def promote(session: Path, **fields: Any) -> int:
     """Make a case of a session: prompt, template, drafted expectations; check it with the recorded session.
 
@@ -367,14 +349,12 @@ class _SuggestCommand(SettingsCommand):
 
 
 @quarantine.command(cls=_SuggestCommand)
-@click.option("--suite", "suites", metavar="GLOB", multiple=True, help="Look only at suites whose path matches.")
-@click.option("--case", "cases", metavar="GLOB", multiple=True, help="Look only at cases whose id matches.")
-@click.option("--runner", "runners", metavar="GLOB", multiple=True, help="Look only at runners whose id matches.")
-@click.option("--owner", metavar="NAME", help="Owner of the entries, which have no effect without one.")
-@click.option("--issue", metavar="URL", help="Address of an issue for the entries.")
-@click.option(
-    "--days", type=click.IntRange(1, 90), default=30, metavar="N", help="Days until entries expire (default: 30)."
-)
+@option("--suite", "suites", metavar="GLOB", multiple=True, help="Look only at suites whose path matches.")
+@option("--case", "cases", metavar="GLOB", multiple=True, help="Look only at cases whose id matches.")
+@option("--runner", "runners", metavar="GLOB", multiple=True, help="Look only at runners whose id matches.")
+@option("--owner", metavar="NAME", help="Owner of the entries, which have no effect without one.")
+@option("--issue", metavar="URL", help="Address of an issue for the entries.")
+@option("--days", type=click.IntRange(1, 90), default=30, metavar="N", help="Days until entries expire (default: 30).")
 @JSON
 def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, **fields: Any) -> int:
     """Print entries of skillgym.quarantine.yaml for the flaky cases of the store; change nothing."""
@@ -386,7 +366,7 @@ def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, *
 
 
 @cli.command()
-@click.argument("name", required=False, metavar="[NAME]")
+@argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> int:
     """Print the JSON Schema of config, x-bench, plan or results, or the types for suites in TypeScript."""
     from skillgym_action.cli.schema import print_schema
@@ -395,24 +375,24 @@ def schema(name: str | None) -> int:
 
 
 @cli.command()
-@click.argument("address", metavar="ADDRESS")
-@click.option(
+@argument("address", metavar="ADDRESS")
+@option(
     "--slots",
     type=click.IntRange(1, 1024),
     default=1,
     metavar="N",
     help="Number of sessions to run in parallel (default: 1).",
 )
-@click.option(
+@option(
     "--tls-ca",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Certificate of the authority that signed the cluster's certificates.",
 )
-@click.option("--tls-cert", type=click.Path(path_type=Path), metavar="FILE", help="Certificate of this worker.")
-@click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Private key of the certificate.")
-@click.option("--agent-user", metavar="NAME", help="User to run agents and suite commands as (requires root).")
-@click.option("--install-agents", is_flag=True, help="Install missing agent CLIs through npm.")
+@option("--tls-cert", type=click.Path(path_type=Path), metavar="FILE", help="Certificate of this worker.")
+@option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Private key of the certificate.")
+@option("--agent-user", metavar="NAME", help="User to run agents and suite commands as (requires root).")
+@option("--install-agents", is_flag=True, help="Install missing agent CLIs through npm.")
 def worker(**fields: Any) -> int:
     """Run sessions for runs with --engine, until SIGINT or SIGTERM.
 
@@ -432,11 +412,12 @@ def slot() -> int:
 
 
 def _settings(fields: dict[str, Any]) -> Settings:
-    """Validated settings; without colors where NO_COLOR is set or stderr is no terminal. Raises UsageError."""
+    """Validated settings; without colors unless stderr gets them. Raises UsageError."""
+    from skillgym_action.cli.terminal import is_colored
     from skillgym_action.settings.options import validated_settings
 
-    colorless = _environment(click.get_current_context()).get("NO_COLOR") or not sys.stderr.isatty()
-    fields["no_color"] = fields.get("no_color") or bool(colorless)
+    colored = is_colored(sys.stderr, _environment(click.get_current_context()))
+    fields["no_color"] = fields.get("no_color") or not colored
     return validated_settings(fields, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
 
 

@@ -24,7 +24,7 @@ from skillgym_action.cli.json_documents import (
     print_document,
 )
 from skillgym_action.cli.run import exit_code_of
-from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.cli.terminal import is_colored, terminal_for
 from skillgym_action.comparison.rates import MIN_CASES, population_rate, same_cases_rate
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.samples import is_flaky
@@ -73,7 +73,7 @@ def compare_runs(base: str, head: str, settings: Settings, context: LaunchContex
             if as_json:
                 print_document(_document(before, after), context.redactor)
             else:
-                _show(terminal, before, after, settings)
+                _show(terminal, before, after, settings, context)
 
         roots = [artifact_root(file, context.cwd, confined=False) for file, _ in sides[1]]
         return exit_code_of(pipeline.compare(services, sides[0], sides[1], options, show=show, roots=roots))
@@ -103,10 +103,11 @@ def _run_directory(
     return directory
 
 
-def _show(terminal: Terminal, before: RunReport, after: RunReport, settings: Settings) -> None:
+def _show(terminal: Terminal, before: RunReport, after: RunReport, settings: Settings, context: LaunchContext) -> None:
     """Print the comparison; on stderr if a report goes to standard output."""
     printed = any(path == PRINTED for _, path in settings.report)
-    pieces = tuple(render(before, after, color=not settings.no_color and (printed or sys.stdout.isatty())))
+    color = not settings.no_color and (printed or is_colored(sys.stdout, context.environment))
+    pieces = tuple(render(before, after, color=color))
     text = "".join(pieces[-1:] if settings.quiet else pieces)
     if printed:
         terminal.show([text])

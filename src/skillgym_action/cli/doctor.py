@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action import __version__, wiring
 from skillgym_action.agents import AGENTS
-from skillgym_action.cli.terminal import terminal_for
+from skillgym_action.cli.terminal import is_colored, terminal_for
 from skillgym_action.github.event import github_event
 from skillgym_action.limits import MAX_DOCTOR_TEXT_CHARACTERS, MAX_PROBE_SECONDS
 from skillgym_action.model.errors import Location, SkillgymError, UsageError, did_you_mean
@@ -108,7 +109,8 @@ def _shown_line(settings: Settings, context: LaunchContext) -> Callable[[DoctorC
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(no_color=settings.no_color, highlight=False, soft_wrap=True)
+    color = not settings.no_color and is_colored(sys.stdout, context.environment)
+    console = Console(no_color=not color, force_terminal=color, highlight=False, soft_wrap=True)
 
     def show(check: DoctorCheck) -> None:
         sign, color = SIGNS[check.state]

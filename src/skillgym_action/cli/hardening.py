@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 PASSED_ON = "SKILLGYM_BARE_START"  # "DESCRIPTOR:MARK"; the file behind the descriptor begins with the mark
 NO_ROOM = frozenset({errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC})
 
+COMPLETION = "_SKILLGYM_ACTION_COMPLETE"  # set by shells that ask for a completion
+
 # Variables that libraries read from os.environ at any time.
 LASTING = frozenset(
     {
@@ -27,7 +29,7 @@ LASTING = frozenset(
         *("LANG", "LANGUAGE", "TZ", "TZDIR"),
         *("TMPDIR", "TEMP", "TMP"),
         *("TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
-        *("_SKILLGYM_ACTION_COMPLETE", "COMP_WORDS", "COMP_CWORD"),  # completion by a shell
+        *(COMPLETION, "COMP_WORDS", "COMP_CWORD"),
         *("OPENSSL_CONF", "OPENSSL_MODULES"),
     }
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -233,7 +234,7 @@ def plan_as_table(plan: Plan, expected: Forecast | None = None) -> str:
             *(_costs_of(costs.get(execution.index)) if expected else ()),
         )
         rows.add_row(*(Text(terminal_line(cell)) for cell in cells))
-    console = Console(no_color=True, highlight=False)
+    console = Console(no_color=True, highlight=False, force_terminal=sys.stdout.isatty())  # also with FORCE_COLOR
     if not console.is_terminal:
         console.width = console.measure(rows, options=console.options.update(width=_WIDE)).maximum
     with console.capture() as captured:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Self
 from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import TextIO
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
@@ -129,6 +130,13 @@ class QuietTerminal:
 
     def finished(self, result: Result) -> None:
         """Show nothing."""
+
+
+def is_colored(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Whether a stream gets colors: not with NO_COLOR; with FORCE_COLOR, unless it is 0, also if it is no terminal."""
+    if environment.get("NO_COLOR"):
+        return False
+    return environment.get("FORCE_COLOR", "") not in ("", "0") or stream.isatty()
 
 
 def terminal_for(settings: Settings, context: LaunchContext) -> Terminal:

@@ -1,0 +1,60 @@
+"""Classes of click with a help in groups, and with arguments that completion can parse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+class ShardCount(click.IntRange):
+    """A number of shards; ``auto`` is 0."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises click.BadParameter."""
+        return 0 if value == "auto" else super().convert(value, param, ctx)
+
+
+class HelpfulContext(click.Context):
+    """A context whose help breaks no line within a word."""
+
+    def make_formatter(self) -> click.HelpFormatter:
+        """The formatter of ``--help``."""
+        from skillgym_action.cli.help_layout import HelpText
+
+        return HelpText(width=self.terminal_width, max_width=self.max_content_width)
+
+
+class HelpfulCommand(click.Command):
+    """A command whose help has its options in groups, and examples."""
+
+    context_class = HelpfulContext
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; for a completion without the last option, whose value is still missing."""
+        incomplete = ctx.resilient_parsing and bool(args) and args[-1].startswith("-")
+        return super().parse_args(ctx, args[:-1] if incomplete else args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, and examples."""
+        from skillgym_action.cli.help_layout import write_examples, write_options
+
+        write_options(self, ctx, formatter)
+        write_examples(ctx, formatter)
+
+
+class HelpfulGroup(click.Group):
+    """A group of commands, whose help has the first sentence of each, and examples."""
+
+    command_class = HelpfulCommand
+    context_class = HelpfulContext
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write commands, options, and examples; of the whole tool the exit codes, too."""
+        from skillgym_action.cli.help_layout import write_commands, write_examples, write_exit_codes, write_options
+
+        write_commands([(name, self.commands[name]) for name in self.list_commands(ctx)], formatter)
+        write_options(self, ctx, formatter)
+        if ctx.parent is None:
+            write_exit_codes(formatter)
+        write_examples(ctx, formatter)
