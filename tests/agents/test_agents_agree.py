@@ -150,18 +150,18 @@ def no_such_program(root: Path, desk: Desk) -> str:
 
 
 SHOWN = {
-    "nothing listens at the address": lambda desk, _: failing(desk, "http://127.0.0.1:9"),
-    "there is no key": lambda desk, _: failing(desk, "", env={}),
-    "an argument the CLI does not know": lambda desk, _: wrong_argument(desk),
+    "no service at the address": lambda desk, _: failing(desk, "http://127.0.0.1:9"),
+    "no key is set": lambda desk, _: failing(desk, "", env={}),
+    "an argument that the CLI does not know": lambda desk, _: wrong_argument(desk),
     "more model rounds than `--max-steps`": lambda desk, root: whole_run(
         root, desk, desk.models.script(Forever(Together((Say("Once more."), Shell("echo again"))))), "--max-steps", "3",
         "--timeout", "100",
     ),
-    "no end within the time limit": lambda desk, root: whole_run(
+    "the time limit is exceeded": lambda desk, root: whole_run(
         root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "90"
     ),
     "the CLI is killed": lambda desk, _: killed(desk),
-    "there is no such program": lambda desk, root: no_such_program(root, desk),
+    "the program does not exist": lambda desk, root: no_such_program(root, desk),
 }  # fmt: skip
 
 

@@ -79,13 +79,13 @@ EVENTS = (
     AgentEvent("401", "401, wrong key", (Fail(401),)),
     AgentEvent("403", "403, not permitted", (Reject("forbidden"),)),
     AgentEvent("404", "404, unknown model", (Fail(404),)),
-    AgentEvent("429", "429 for ever, without retry-after", (Fail(429, retry_after=None),)),
-    AgentEvent("429-after", "429 for ever, with retry-after", (Fail(429),)),
+    AgentEvent("429", "429 on every call, without retry-after", (Fail(429, retry_after=None),)),
+    AgentEvent("429-after", "429 on every call, with retry-after", (Fail(429),)),
     AgentEvent("429-twice", "429 twice, then an answer", (Fail(429, times=2), DONE)),
     AgentEvent("quota", "the account's quota is exhausted", (Reject("quota"),)),
     AgentEvent("credit", "the account has no credit left", (Reject("credit"),)),
-    AgentEvent("500", "500 for ever", (Fail(500),)),
-    AgentEvent("overloaded", "503 or 529, overloaded, for ever", (Reject("overloaded"),)),
+    AgentEvent("500", "500 on every call", (Fail(500),)),
+    AgentEvent("overloaded", "503 or 529, overloaded, on every call", (Reject("overloaded"),)),
     AgentEvent("garbled", "the reply is malformed JSON", (Garble(),)),
     AgentEvent("cut-head", "the stream ends before its first event", (Cut("head"),)),
     AgentEvent("cut", "the stream ends before the first word", (Cut(),)),
@@ -97,7 +97,10 @@ EVENTS = (
     AgentEvent("reset-words", "the connection is reset after the first words", (Cut("words", reset=True),)),
     AgentEvent("silence", "the service does not answer until the time limit", (Hang(),), timeout=30),
     AgentEvent(
-        "loop", "the same tool call again and again", (Forever(Together((Say("Once more."), WORK))),), max_steps=8
+        "loop",
+        "the model repeats the same tool call without end",
+        (Forever(Together((Say("Once more."), WORK))),),
+        max_steps=8,
     ),
 )
 

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 # What happens to a session around the model and its service, on all agents -> the class it is told as.
 FAULTS = {
-    "nothing listens at the address": "network",
-    "there is no key": "auth",
-    "an argument the CLI does not know": "runner-crash",
+    "no service at the address": "network",
+    "no key is set": "auth",
+    "an argument that the CLI does not know": "runner-crash",
     "more model rounds than `--max-steps`": "max-steps",
-    "no end within the time limit": "timeout",
+    "the time limit is exceeded": "timeout",
     "the CLI is killed": "runner-crash",
-    "there is no such program": "agent-missing",
+    "the program does not exist": "agent-missing",
 }
 AGENTS = tuple(sorted(name for name, info in KNOWN.items() if info.package))
 # What one scripted session is for every agent, whatever its tools are called.

@@ -77,16 +77,16 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
 
 def of_exit_codes() -> Iterator[tuple[str, str]]:
     """What the tool ends with."""
-    yield "Exit code", "Means"
+    yield "Exit code", "Meaning"
     for code, meaning in EXIT_CODES.items():
         yield f"{code:d}", meaning
 
 
 def of_troubles() -> Iterator[tuple[str, ...]]:
     """Every class of trouble of a session."""
-    yield "Class", "Label", "Status", "Origin", "Tried again", "What to do"
+    yield "Class", "Label", "Status", "Origin", "Retries", "What to do"
     for name, kind in TROUBLES.items():
-        again = "stops the runner" if kind.stops_runner else {0: "no", 1: "once", 2: "twice"}[kind.retries]
+        again = "stops the runner" if kind.stops_runner else {0: "none", 1: "one", 2: "two"}[kind.retries]
         yield f"`{name}`", kind.label, f"`{kind.status}`", kind.origin, again, kind.remedy
 
 
