@@ -30,7 +30,7 @@ MEMORY_OPTIONS = (
     "--invocation-count-for-maglev=4000",
     "--invocation-count-for-turbofan=20000",
 )
-REMEDY = "pip install 'skillgym-action[typescript]' brings one, or name one in SKILLGYM_NODE"
+REMEDY = "pip install 'skillgym-action[typescript]' includes one, or name one in SKILLGYM_NODE"
 
 
 class Node:

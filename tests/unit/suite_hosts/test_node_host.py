@@ -699,7 +699,7 @@ def test_without_any_node_the_error_names_the_extra(tmp_path):
         host_program({"PATH": f"{tmp_path}:/bin"}, None, "no_such_package")
     assert str(caught.value) == (
         f"suites in TypeScript need Node.js 22.18 or newer: {tmp_path}/node is version 20.1.0; "
-        "pip install 'skillgym-action[typescript]' brings one, or name one in SKILLGYM_NODE"
+        "pip install 'skillgym-action[typescript]' includes one, or name one in SKILLGYM_NODE"
     )
 
 
