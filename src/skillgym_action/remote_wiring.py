@@ -43,7 +43,7 @@ def store_of(
     if options.kind == "artifact":
         if event is None:
             remedy = "keep results in a branch or a folder: --store branch, --store path=DIR"
-            raise UsageError("the store artifact is for jobs on GitHub alone", remedy=remedy)
+            raise UsageError("the store artifact works only in jobs on GitHub", remedy=remedy)
         return _artifact_store(context, options, (event, token), (processes, clock), directory)
     from skillgym_action.baselines.branch_store import BranchStore, Remote
 

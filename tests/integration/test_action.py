@@ -236,7 +236,7 @@ def test_runners_are_words_or_what_the_configuration_would_say(text, setting):
 
 
 def test_a_report_of_the_action_is_a_file_and_times_may_have_units():
-    with pytest.raises(UsageError, match="a report on standard output, -, would be in the job's log alone"):
+    with pytest.raises(UsageError, match="a report on standard output, -, would only be in the job's log"):
         settings_of({"reports": "results=-"})
     chosen = settings_of({"maxfail": "3", "timeout": "5m"})
     assert (chosen.maxfail, chosen.timeout) == (3, 300)

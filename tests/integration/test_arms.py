@@ -85,7 +85,7 @@ def test_only_the_deciding_arm_decides_and_the_difference_is_reported(tmp_path):
         assert "Each case ran in each arm" in text, name
         found = [text.index(words) for words in ("100 % against 50 %", "+50 points [+50, +50]", "helps")]
         assert found == sorted(found), name
-        assert "5 assertions hold in both arms and tell nothing about the difference" in text, name
+        assert "5 assertions pass in both arms and show nothing about the difference" in text, name
 
 
 def test_the_order_is_case_by_case_and_each_session_has_a_folder_of_its_own(tmp_path):
@@ -421,7 +421,7 @@ def test_the_files_of_an_arm_cannot_lead_out_of_the_checkout(tmp_path):
     (root / "arms/with/leak.txt").symlink_to(tmp_path / "secret")
     ran = run(root)
     assert ran.code == 2
-    assert "arms.with.files: leak.txt is no regular file" in ran.err
+    assert "arms.with.files: leak.txt is not a regular file" in ran.err
     (root / "arms/with/leak.txt").unlink()
     (root / "arms/linked").symlink_to(tmp_path)
     document = json.loads((root / "skillgym.config.yaml").read_text(encoding="utf-8"))

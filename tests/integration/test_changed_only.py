@@ -178,7 +178,7 @@ def test_declared_inputs(project, suites, selected):
     [
         ([{"files": ["docs"]}], "inputs[0].suites"),
         ([{"files": [], "suites": []}], "inputs[0].files"),
-        ([{"files": [".."], "suites": []}], "is no pattern that could match a path"),
+        ([{"files": [".."], "suites": []}], "is not a pattern that can match a path"),
         ([{"files": ["docs"], "suites": [], "suite": []}], "unknown key"),
     ],
 )

@@ -246,7 +246,7 @@ def test_a_suite_that_leads_out_is_refused_and_the_others_run(scene, name, targe
 def test_a_link_that_stays_inside_is_followed(scene):
     (scene.root / "bench/core.json").rename(scene.root / "real.json")
     scene.link("bench/core.json", "../real.json")
-    skipped = "skipped: real.json: has cases with prompts, but is not called *.bench.json, so it is not run\n"
+    skipped = "skipped: real.json: has cases with prompts, but its name does not match *.bench.json, so it is not run\n"
     checked = f"bench/core.json: x-bench, 1 case\n{skipped}OK: 1 suite, 1 case, 1 runner\n"
     assert scene.run(command="check").out == checked
 

@@ -156,7 +156,9 @@ def test_inputs_come_as_json_and_absolute_paths_of_the_machine_are_valid(tmp_pat
     found = step(root, **env)
     assert (found.code, found.outputs["verdict"]) == (0, "passed"), found.said
     assert (tmp_path / "elsewhere" / "results.json").is_file()
-    assert found.said.startswith("note: no container: agents run as this user and can read what it can read. See docs/")
+    assert found.said.startswith(
+        "note: no container: agents run as this user and can read this user's files. See docs/"
+    )
 
 
 def test_in_the_container_such_a_path_is_refused(tmp_path):

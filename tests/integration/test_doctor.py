@@ -110,7 +110,7 @@ def test_who_agents_run_as(root, path):
 def test_what_keeps_sessions_apart(root, path):
     found = line(doctor(root, path), "sessions")
     assert found == (
-        "· not isolated from each other, and can read what the caller can read; all their processes are ended with them"
+        "· not isolated from each other, and can read the caller's files; all their processes are ended with them"
     )
     if os.geteuid() == 0:
         found = line(doctor(root, path, "--agent-user", "nobody"), "sessions")

@@ -113,7 +113,7 @@ def test_a_session_is_named_by_its_folder_or_by_case_and_runner(shop):
         "core/other/sh/repeat-1\n"
     )
     wrong = skillgym("promote", "run/core/tax", cwd=shop)
-    assert "run/core/tax is no session of the run; the sessions are: core/tax/sh/repeat-1" in wrong.err
+    assert "run/core/tax is not a session of the run; the sessions are: core/tax/sh/repeat-1" in wrong.err
     none = skillgym("promote", "bench", cwd=shop)
     assert "bench: no results.json is there" in none.err
 
@@ -189,8 +189,8 @@ def test_a_case_is_added_only_where_cases_work_in_the_same_files(shop):
     for name, reason in (
         ("differs.bench.json", "work in bench/empty, which has other files than the session worked in"),
         ("repo.bench.json", "its cases work in a copy of the repository as it is"),
-        ("broken.bench.json", "is no x-bench suite that can be loaded"),
-        ("other.py", "is no x-bench suite that can be loaded"),
+        ("broken.bench.json", "is not an x-bench suite that can be loaded"),
+        ("other.py", "is not an x-bench suite that can be loaded"),
     ):
         refused = skillgym("promote", "run", "--case", "tax", "--to", f"bench/{name}", cwd=shop)
         assert (refused.code, refused.out) == (INVALID, ""), name
@@ -241,7 +241,7 @@ def test_a_green_check_of_a_failed_session_is_red_and_an_expectation_repairs_it(
     assert skillgym("run", "--output", "run", cwd=root).code == FAILED
     done = skillgym("promote", "run", cwd=root)
     assert done.code == FAILED
-    assert "note: the assertions of the case are those of a python suite, not of x-bench: none was kept" in done.out
+    assert "note: the assertions of the case are those of a python suite, not of x-bench: none was copied" in done.out
     assert (
         "check: green with the recorded session, which had failed: add the expectation that it did not meet" in done.out
     )
@@ -319,7 +319,7 @@ def test_a_suite_outside_of_the_checkout_is_never_loaded(shop, above):
 def test_a_case_that_is_gone_has_drafts_only(shop):
     written(shop, {"bench/core.bench.json": suite(case("other"), workspace={"templateDir": "template"})})
     done = skillgym("promote", "run", "--case", "tax", cwd=shop)
-    assert "has no such case in the checkout any more: none of its assertions was kept" in done.out
+    assert "has no such case in the checkout any more: none of its assertions was copied" in done.out
     assert [line for line in done.out.splitlines() if line.startswith("drafted")] == [
         "drafted: file:tax.js exists",
         "drafted: no-file:old.js",
@@ -394,7 +394,7 @@ def test_options_of_the_other_kind_of_session_are_refused(shop, tmp_path):
     transcript.write_text("{}\n")
     assert "--case and --runner choose" in skillgym("promote", transcript, "--case", "x", cwd=shop).err
     named = skillgym("promote", "run", "--case", "tax", "--to", "x.json", cwd=shop)
-    assert "a new suite is called *.bench.json" in named.err
+    assert "the name of a new suite ends with .bench.json" in named.err
 
 
 # --- transcripts of agents --------------------------------------------------------------------------
@@ -496,8 +496,7 @@ def test_uncommitted_content_that_the_transcript_shows_is_in_the_template(checko
     file = transcript_of("claude-code", checkout, **{'"originalFile": "note\\n"': '"originalFile": "draft\\n"'})
     done = skillgym("promote", file, cwd=checkout)
     assert (
-        "before the session these were not as committed; the template has what the transcript shows: notes.md"
-        in done.out
+        "before the session these files differed from the commit; the template has their content: notes.md" in done.out
     )
     assert (checkout / "promoted/please-make-it-better.bench.json.template/notes.md").read_text() == "draft\n"
 
@@ -544,8 +543,8 @@ def test_further_messages_are_kept_for_people(checkout):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is no transcript of Claude Code or Codex"),
-        ('{"a": 1}\n', "is no transcript of Claude Code or Codex"),
+        ("", "is not a transcript of Claude Code or Codex"),
+        ('{"a": 1}\n', "is not a transcript of Claude Code or Codex"),
         ('{"type": "user", "sessionId": "s", "cwd": "/w"}\n', "no message of the user is in it"),
         ('{"type": "user", "sessionId": "s", "message": {"content": "x"}}\n', "it does not say which folder"),
     ],

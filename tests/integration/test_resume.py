@@ -168,7 +168,7 @@ def test_a_run_that_had_not_begun_begins(scene):
         report = scene.resume()
         assert len(scene.begun) == 9
         assert lasting(scene.results())["suites"] == lasting(whole)["suites"]
-        torn = ["journal.jsonl:1: is torn off; the run begins anew"]
+        torn = ["journal.jsonl:1: is torn off; a new run starts"]
         assert warnings(report) == (torn if beginning else [])
 
 

@@ -138,7 +138,7 @@ def test_a_lost_artifact_does_not_turn_the_gate_off(jobs, how):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda line: {"x.jsonl": line}, "is no file of a store: upload only the folder store-path"),
+        (lambda line: {"x.jsonl": line}, "is not a file of a store: upload only the folder store-path"),
         (lambda _: {NAME: b'{"schema": 1, "run": "@octo <img src=x>"}\n'}, "run 1001: skillgym-store"),
         (lambda line: {NAME: line.replace(b'"commit":"', b'"commit":"0000')}, "says that it is of another run"),
         (lambda line: {NAME: line.replace(b'"group":"1001/', b'"group":"77/')}, "says that it is of another run"),
@@ -168,7 +168,7 @@ NAME = "20260101T000000Z-000000000000.jsonl"
     [
         (Served(302, headers={"Location": "http://127.0.0.1:9/"}), "127.0.0.1 redirects once more"),
         (Served(200, b"P" * (9 * 1024**2)), "the answer is larger than 8 MB"),
-        (Served(200, b"no archive"), "is no ZIP archive that can be read"),
+        (Served(200, b"no archive"), "is not a readable ZIP archive"),
         (Served(403), "127.0.0.1 answered 403"),
     ],
 )
@@ -195,4 +195,4 @@ def test_outside_of_a_job_there_is_no_such_store(tmp_path):
     root = repository(tmp_path / "repo", {"bench/core.json": "{}"}, git=True)
     found = skillgym("run", "--store", "artifact", cwd=root)
     assert found.code == 2
-    assert "the store artifact is for jobs on GitHub alone" in found.err
+    assert "the store artifact works only in jobs on GitHub" in found.err

@@ -142,7 +142,7 @@ def with_cases(scene: Scene, *cases: dict[str, Any]) -> None:
     [
         pytest.param(
             [case("x"), case("y", prompt="Do it otherwise")],
-            "2 cases are not what was planned (bench/other.json x [sh], bench/other.json y [sh])",
+            "2 cases differ from the plan (bench/other.json x [sh], bench/other.json y [sh])",
             id="a suite that has changed",
         ),
         pytest.param(
@@ -169,7 +169,7 @@ def test_a_changed_template_is_not_what_was_planned(tmp_path):
     scene.planned("--matrix", "2")
     written(scene.root, {"bench/template/a.txt": "2"})
     ran = scene.shard(1, 2)
-    assert (ran.code, "10 cases are not what was planned" in ran.err) == (2, True)
+    assert (ran.code, "10 cases differ from the plan" in ran.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_changed_template_is_not_what_was_planned(tmp_path):
         pytest.param(["--shard", "1/3"], "error: shard 1/3: the stored plan has 2 shards", id="of another number"),
         pytest.param([], "error: --plan without --shard", id="without a shard"),
         pytest.param(["--shard", "1/2", "--case", "a"], "9 cases of the plan are not in this checkout", id="a filter"),
-        pytest.param(["--shard", "1/2", "--model", "m"], "10 cases are not what was planned", id="another model"),
+        pytest.param(["--shard", "1/2", "--model", "m"], "10 cases differ from the plan", id="another model"),
     ],
 )
 def test_a_shard_that_the_plan_does_not_have(tmp_path, args, message):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AGENTV = "tests:\n- id: a\n  input: do it\n  assertions:\n  - type: contains\n    value: done\n"
-NEAR = "near.json: has cases with prompts, but is not called *.bench.json, so it is not run"
+NEAR = "near.json: has cases with prompts, but its name does not match *.bench.json, so it is not run"
 
 
 def reported(root: Path) -> list[dict]:
@@ -125,7 +125,7 @@ def test_evals_in_a_form_that_is_not_read_are_a_warning(tmp_path):
     root = repository(tmp_path, {"evals/evals.json": '{"skill_name": "pdf", "prompts": ["p"]}'})
     ran = skillgym("run", "--output", "out", cwd=root)
     assert ran.code == 0
-    assert "evals/evals.json: is called like evals of a skill, but has no list of cases with prompts" in ran.err
+    assert "evals/evals.json: has the name of evals of a skill, but no list of cases with prompts" in ran.err
 
 
 # --- check ------------------------------------------------------------------------------------------

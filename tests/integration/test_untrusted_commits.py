@@ -139,7 +139,7 @@ def test_agents_do_not_see_the_configuration_a_stranger_committed(tmp_path, log,
     assert seen(log) == {"README.md", "deep/er/README.md"}
     told = f"agents did not see the agent configuration of {FORK}: .agents/hooks/x.json, .claude-plugin/hooks/x.json,"
     assert told in found.said
-    assert f"and {len(files) - 5} more; if it is what is tested, set allow-untrusted: with-configuration" in found.said
+    assert f"and {len(files) - 5} more; if you test it, set allow-untrusted: with-configuration" in found.said
     assert "did not see the agent configuration" in found.summary
     proved("strangers", "files that tell agents what to do, in a stranger's commit, that no agent saw", len(files))
 

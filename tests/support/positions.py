@@ -31,8 +31,8 @@ WRITING = frozenset({"committed link"})
 MEANINGS = {
     "bootstrap": "`workspace.bootstrap`, before the agent",
     "agent": "the agent",
-    "test command": "a `test:` expectation, which runs what the agent wrote",
-    "grader": "a program that grades, of an AgentV suite",
+    "test command": "a `test:` expectation, which runs a program that the agent wrote",
+    "grader": "a grader program of an AgentV suite",
     "hook": "`after_each`, between the judgement and the archive",
     "suite program": "a check of a suite in Python",
     "second run": "the agent, after another run in the same checkout has begun and ended",
@@ -172,7 +172,7 @@ def _runner(text: str) -> str:
 
 def of_positions() -> Iterator[tuple[str, ...]]:
     """The columns, for the documentation."""
-    yield "Position", "Is"
+    yield "Position", "Meaning"
     yield from MEANINGS.items()
 
 
@@ -199,12 +199,12 @@ def _cell(attempt: Attempt, position: str) -> str:
 
 IN_CONTAINER = ("bootstrap", "agent", "test command")
 """The positions that are in the container of a session; graders and checks run outside of it, as without one."""
-OWN_OF_USER = frozenset({"reopen the log of its own output, which is among the results"})  # there it is a pipe
+OWN_OF_USER = frozenset({"reopen the log of its own output, which is in the run directory"})  # there it is a pipe
 OWN_OF_ROOT = OWN_OF_USER | {
     "become root with `sudo`, `su` or `doas`",
     "change Node.js, npm, git, Python or the shell",
     "change users, the loader or what shells read at their start",
-    "have cron run something later",
+    "make cron run a program later",
     "leave its control group",  # a folder in memory; the control groups in it are read-only
     "put a program into a folder of `PATH`",
     "read passwords",

@@ -64,7 +64,7 @@ def dropped_messages(value: SuiteValue | None) -> Iterator[Problem]:
         if isinstance(item.value, dict) and (in_list or "role" in item.value):
             yield from _wrong_in(item)
         elif not isinstance(item.value, dict):
-            yield item.problem("is no message: it is left out", MESSAGE)
+            yield item.problem("is not a message: it is left out", MESSAGE)
 
 
 def _wrong_in(message: SuiteValue) -> Iterator[Problem]:

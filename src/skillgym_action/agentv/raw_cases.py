@@ -53,7 +53,7 @@ def rows_of(text: str, path: str) -> Iterator[tuple[dict[str, str], Location]]:
                 yield {name: cell for name, cell in zip(header, row, strict=False) if name}, location
             start = reader.line_num + 1
     except csv.Error as error:
-        raise _error(f"is no table: {error}", Location(path=path, line=reader.line_num)) from error
+        raise _error(f"is not a table: {error}", Location(path=path, line=reader.line_num)) from error
 
 
 def _columns(row: list[str], location: Location) -> list[str]:
@@ -61,7 +61,7 @@ def _columns(row: list[str], location: Location) -> list[str]:
     names = [name.strip() for name in row]
     for name, number in Counter(filter(None, names)).items():
         if number > 1:
-            raise _error(f"{number} columns are called {name}", location, "give each a name of its own")
+            raise _error(f"{number} columns are called {name}", location, "give each a different name")
         if name.count(".") > MAX_DOCUMENT_DEPTH:
             raise _error(f"the name of a column has more than {MAX_DOCUMENT_DEPTH} dots", location)
     return names

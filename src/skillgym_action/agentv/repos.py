@@ -98,7 +98,7 @@ def clone_source(value: SuiteValue, folder: Path) -> str:
     """What git clones: a URL, or the absolute path of a repository on this machine. Raises SuiteError."""
     text = value.as_text().strip()
     if not text or text.startswith("-") or _BAD.search(text):
-        raise value.error("is no URL and no path of a repository", "repo: https://github.com/org/name")
+        raise value.error("is neither a URL nor a path of a repository", "repo: https://github.com/org/name")
     if _HELPER.match(text):
         raise value.error("names a program to clone with, which is refused", f"use {', '.join(PROTOCOLS)}, or a path")
     if url := _URL.match(text):

@@ -93,7 +93,7 @@ def rejection(path: str, head: str) -> NotASuite | None:
     if folder := vendored_folder(path):
         return NotASuite(reason=f"is in the folder {folder}, and not a suite of AgentV")
     if not head.strip(_BLANK):
-        return NotASuite(reason="is called like a suite, but empty", remedy="remove or rename it", near_miss=True)
+        return NotASuite(reason="has the name of a suite, but is empty", remedy="remove or rename it", near_miss=True)
     return _unread_evals(head) if SKILL_NAME.search(path) else _of_another_program(path, head)
 
 
@@ -106,7 +106,7 @@ def _of_another_program(path: str, head: str) -> NotASuite:
         reason = "has no tests with an input, criteria or assertions, as suites of AgentV have"
         return NotASuite(reason=reason, remedy=_LEAVE_OUT if similar else None, near_miss=similar)
     return NotASuite(
-        reason="is called like a suite of AgentV, but has none of its keys: probably settings of another program",
+        reason="has the name of an AgentV suite, but none of its keys: probably settings of another program",
         remedy="add tests, or leave it out with !PATH",
         near_miss=True,
     )
@@ -165,7 +165,7 @@ def _is_misnamed(path: str, head: str) -> bool:
 
 def _misnamed() -> NotASuite:
     return NotASuite(
-        reason="has tests as suites of AgentV, but is called neither EVAL.yaml nor *.eval.yaml, so it is not run",
+        reason="has tests like an AgentV suite, but is named neither EVAL.yaml nor *.eval.yaml, so it is not run",
         remedy="rename it to *.eval.yaml, or leave it out with !PATH",
         near_miss=True,
     )

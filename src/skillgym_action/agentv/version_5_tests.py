@@ -73,7 +73,7 @@ def prompts_of(value: SuiteValue | None, files: SuiteFiles) -> tuple[WrittenProm
     ids = [prompt.id_of("") for prompt in prompts]
     for prompt in prompts:
         if ids.count(prompt.id_of("")) > 1:
-            raise prompt.value.error(f"two prompts are called {prompt.label!r}", "give each a label of its own")
+            raise prompt.value.error(f"two prompts are called {prompt.label!r}", "give each a different label")
     return tuple(prompts)
 
 

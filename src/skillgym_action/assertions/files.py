@@ -203,7 +203,7 @@ def vacuous_problem(case_id: str, assertion: str, location: Location | None) -> 
         message=f"{case_id}: {assertion} is vacuous: it was not there before the agent starts, and the prompt does "
         "not name it",
         location=location,
-        remedy="name what the agent has to delete or must not make, or remove the expectation",
+        remedy="name a file that the agent has to delete or must not create, or remove the expectation",
     )
 
 
@@ -255,7 +255,7 @@ def _why_unchanged(files: Files, path: str) -> str:
         missing = "was deleted, which does not count as a change: use no-file:"
         return missing if existed else "does not exist, and did not before the agent started"
     if kind in {"file", "directory"}:
-        return "is what it was before the agent started" if existed or kind == "file" else "is new, but has no files"
+        return "has not changed since the agent started" if existed or kind == "file" else "is new, but has no files"
     return _INSTEAD[kind]
 
 

@@ -119,7 +119,9 @@ class ArtifactStore:
             for name, content in files:
                 place = f"run {run.id}: {artifact.name}: {one_line(name)[:100]}"
                 if not _FILE.fullmatch(name):
-                    raise StoreError(f"{self.title}: {place}: is no file of a store: upload only the folder store-path")
+                    raise StoreError(
+                        f"{self.title}: {place}: is not a file of a store: upload only the folder store-path"
+                    )
                 for text in lines_of_file(place, content):
                     self._refuse_foreign(text, run)
                     yield text

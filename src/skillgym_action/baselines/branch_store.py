@@ -261,7 +261,7 @@ class _Clone:
         try:
             return self._processes.output(argv, cwd=self._folder, env=env, seconds=self._seconds, **streams)  # type: ignore[arg-type]
         except TimeoutError as error:
-            said = f"git had {error.strerror}; see whether the remote answers"
+            said = f"git {error.strerror}; see whether the remote answers"
             raise StoreError(f"the branch {STORE_BRANCH}: {said}") from error
         except subprocess.CalledProcessError as error:
             said = _CREDENTIALS.sub("://", " ".join(error.stderr.decode(errors="replace").split()[-60:]))

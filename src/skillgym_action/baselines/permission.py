@@ -22,7 +22,7 @@ def refusal(event: GitHubEvent | None, commit: str | None, *, asked: bool) -> st
     if event.name not in WRITING_EVENTS:
         return f"runs of the event {event.name} do not write"
     if event.branch is None:
-        return f"{event.ref or 'the ref'} is no branch"
+        return f"{event.ref or 'the ref'} is not a branch"
     if not _is_kept(event):
         return f"{event.branch} is neither the default branch nor protected"
     if commit != event.sha:

@@ -232,7 +232,7 @@ def _refuse_committed_agents(context: LaunchContext) -> None:
 
 def _note_isolation() -> None:
     """Print what the composite action lacks in comparison with the container."""
-    text = "note: no container: agents run as this user and can read what it can read"
+    text = "note: no container: agents run as this user and can read this user's files"
     if sys.platform != "linux":
         text += f"; on {sys.platform} a process that leaves its process group outlives its session"
     print(f"{text}. See docs/how-to/runners-without-docker.md of skillgym-action", file=sys.stderr)  # noqa: T201
@@ -318,10 +318,10 @@ def step_file(environment: Mapping[str, str], name: str) -> Path | None:
 def _inside(path: str, place: str = "") -> str:
     """``path``. Raises UsageError for one on the machine around the container, or for standard output."""
     if path == PRINTED:
-        raise UsageError("a report on standard output, -, would be in the job's log alone", remedy="name a file")
+        raise UsageError("a report on standard output, -, would only be in the job's log", remedy="name a file")
     if path.startswith("/") and not path.startswith("/github/") and not Path(path).is_relative_to(Path.cwd()):
         raise UsageError(
-            f"{place}{path} does not exist inside the action's container, which has the workspace alone",
+            f"{place}{path} does not exist inside the action's container, which has only the workspace",
             remedy="give a path relative to the workspace",
         )
     return path

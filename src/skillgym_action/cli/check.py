@@ -153,7 +153,7 @@ def _skipped_lines(found: Discovery) -> Iterator[str]:
     if (rest := len(found.skipped) - MAX_LISTED_SKIPPED_FILES) > 0:
         yield f"skipped: {counted(rest, 'more file')} like that"
     if found.not_searched:
-        yield f"not searched: {counted(found.not_searched, 'file')} not called like suites, since there are so many"
+        yield f"not searched: {counted(found.not_searched, 'file')} without the name of a suite: there are too many"
 
 
 def _summary(suites: Sequence[BenchmarkSuite], configured: int) -> str:

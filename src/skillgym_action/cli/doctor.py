@@ -242,7 +242,7 @@ def _sessions(services: Services) -> DoctorCheck:
             return check(text=isolated)
         nameless = "; these users have no name, so os.userInfo() of Node.js fails"
         return check(text=isolated + nameless, state=State.WARNING, remedy="give them names in /etc/passwd")
-    text = "not isolated from each other, and can read what the caller can read; "
+    text = "not isolated from each other, and can read the caller's files; "
     if Path("/proc/self").is_dir():
         return check(text=f"{text}all their processes are ended with them", state=State.NOTE)
     text += "a process that leaves its process group outlives its session"

@@ -161,7 +161,9 @@ def _planned(
     checkout.refuse(file, f"the suite {shown}")
     adds = request.to is not None and file.exists()
     if not adds and not file.name.endswith(ENDING):
-        raise UsageError(f"--to {request.to}: a new suite is called *{ENDING}", remedy=f"name a file *{ENDING}")
+        raise UsageError(
+            f"--to {request.to}: the name of a new suite ends with {ENDING}", remedy=f"name a file *{ENDING}"
+        )
     if adds and request.case_id is None and facts.case and facts.case.file == file:
         case_id = f"{case_id}-promoted"
     promotion = promoted(facts, services.directory.redactor, home, case_id=case_id, wanted=request.expect)
@@ -197,15 +199,15 @@ def _suite_to_add_to(
     """The suite that gets a case more, if its cases work in the same files. Raises UsageError."""
     suites = _loaded(services, options, file)
     if len(suites) != 1 or suites[0].format != "x-bench" or (suites[0].invalid and not suites[0].cases):
-        raise UsageError(f"--to {shown}: is no x-bench suite that can be loaded", remedy="name another file")
+        raise UsageError(f"--to {shown}: is not an x-bench suite that can be loaded", remedy="name another file")
     suite = suites[0]
     if facts.case and facts.case.file == file:
         return suite
     template = suite.workspace.template
     if template is None:
         raise UsageError(
-            f"--to {shown}: its cases work in a copy of the repository as it is, not in what the session worked in",
-            remedy="let promote write a suite of its own: leave out --to, or name a new file",
+            f"--to {shown}: its cases work in a copy of the repository, not in the files that the session worked in",
+            remedy="let promote write a new suite: leave out --to, or name a new file",
         )
     root = services.suites.root
     paths = [os.path.relpath(root / path, template) for path in services.suites.files(template)]
@@ -213,7 +215,7 @@ def _suite_to_add_to(
         raise UsageError(
             f"--to {shown}: all of its cases work in {relative_path(template, services.cwd)}, which has other files "
             "than the session worked in",
-            remedy="let promote write a suite of its own: leave out --to, or name a new file",
+            remedy="let promote write a new suite: leave out --to, or name a new file",
         )
     return suite
 

@@ -125,8 +125,8 @@ def _verdict(result: Result, facts: SessionFacts) -> tuple[int, str]:
         words = "green with the recorded session, which had failed: add the expectation that it did not meet"
         return ExitCode.FAILED, f"check: {words}, by hand or with --expect and --force"
     if not facts.has_passed:
-        words = "green with the recorded session: the drafts say what it did, not what it should have done"
-        return ExitCode.PASSED, f"check: {words}; add with --expect what was wrong, if something was"
+        words = "green with the recorded session: the drafts describe what it did, not what it should have done"
+        return ExitCode.PASSED, f"check: {words}; if the session was wrong, add an expectation with --expect"
     return ExitCode.PASSED, "check: green with the recorded session"
 
 

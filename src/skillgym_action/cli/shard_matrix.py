@@ -39,7 +39,9 @@ def print_matrix(settings: Settings, context: LaunchContext, shards: int) -> int
     if settings.plan is None:
         if shards == AUTO or settings.durations:
             asked = "--matrix auto" if shards == AUTO else "--durations"
-            raise UsageError(f"{asked} without --plan: shards would not know what is theirs", remedy="add --plan FILE")
+            raise UsageError(
+                f"{asked} without --plan: shards would not know which executions to run", remedy="add --plan FILE"
+            )
         print_json(matrix_of(f"{number}/{shards}" for number in range(1, shards + 1)))
         return 0
     plan, code = write_plan(settings, context, shards)

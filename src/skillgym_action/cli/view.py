@@ -33,7 +33,7 @@ def view_run(named: Path | None, settings: Settings, context: LaunchContext, *, 
     config = wiring.configuration(settings, context)
     directory = named or _last_run(resolve.run_directories(settings, config, context), context.cwd)
     if not (context.cwd / directory).is_dir():
-        raise UsageError(f"{directory} is no run directory", remedy="name the folder that contains results.json")
+        raise UsageError(f"{directory} is not a run directory", remedy="name the folder that contains results.json")
     stored = stored_reports([str(directory)], context.cwd)
     options = _without_missing_baseline(resolve.options(settings, config, context, runners=0))
     file = context.cwd / directory / REPORT

@@ -38,7 +38,7 @@ def undecidable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) 
         return Problem(
             message="no regression could be shown: no case of this plan was judged in the baseline, on the same runner "
             "and with the same prompt",
-            remedy="name a baseline with the same cases, or leave the word regression out of fail-on",
+            remedy="name a baseline with the same cases, or remove regression from fail-on",
         )
     if not any(pair.base.passed for pair in pairs) or could_show_regression(pairs):
         return None
@@ -67,7 +67,7 @@ def _remedy(pairs: Sequence[SampledPair], *, stop_early: bool) -> str:
     ways = [f"use --repeat {repetitions} or more"] if repetitions and not stop_early else []
     ways += [f"have {cases} or more cases that pass in the baseline"] if cases else []
     ways += ["leave --stop-early out"] if stop_early else []
-    return ", or ".join([*ways, "make a baseline with more repetitions, or leave the word regression out of fail-on"])
+    return ", or ".join([*ways, "make a baseline with more repetitions, or remove regression from fail-on"])
 
 
 def _pairs(planned: PlannedSessions, base: RunReport, *, first_only: bool) -> Iterator[SampledPair]:

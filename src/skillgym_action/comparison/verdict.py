@@ -27,9 +27,7 @@ MIN_COMPARED = 0.5  # share of the base's pairs that are still the same case
 _ROUNDING = 1e-12
 TOO_FEW = "too few sessions: even if everything failed now, that could be chance"
 NOTHING_PASSED = "nothing passed in the baseline, so nothing could get worse"
-STOPPED_TOO_SOON = (
-    "the sessions that were run look worse, but the run was stopped for futility, so that this is not tested: run all"
-)
+STOPPED_TOO_SOON = "the sessions look worse, but the run was stopped for futility before this could be tested: run all"
 NO_PAIRS = "no case was judged both in the baseline and now"
 
 

@@ -90,7 +90,7 @@ def _one_decides(arms: dict[str, ArmSection]) -> dict[str, ArmSection]:
     """The arms, of which one decides: the marked one, or else the first."""
     for name in arms:
         if not ARM_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of an arm: use up to 40 letters, digits, - and _")
+            raise ValueError(f"{name!r} is not a valid name of an arm: use up to 40 letters, digits, - and _")
     marked = [name for name, arm in arms.items() if arm.decides]
     if len(marked) > 1:
         raise ValueError(f"only one arm can decide, not {' and '.join(marked)}")

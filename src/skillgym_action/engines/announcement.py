@@ -100,7 +100,7 @@ def _relative(path: str, context: LaunchContext) -> str:
     absolute = Path(os.path.normpath(context.cwd / path))
     if not absolute.is_relative_to(context.root):
         raise UsageError(
-            f"{path} is outside of {context.root}, and workers get the files of the checkout alone",
+            f"{path} is outside of {context.root}, and workers get only the files of the checkout",
             remedy="move it into the checkout, or run with --engine local",
         )
     return prefix + os.path.relpath(absolute, context.cwd)
@@ -168,7 +168,7 @@ def _checked(
             if may_be_key and (kinds := key_kinds(content.decode(errors="replace"))):
                 raise UsageError(
                     f"{entry.path} contains what looks like a key ({kinds[0]}), and would be sent to all workers",
-                    remedy="let git ignore the file; if it is no key, add the file to git",
+                    remedy="let git ignore the file; if it is not a key, add the file to git",
                 )
             entry.with_content(len(content), content)
         yield entry

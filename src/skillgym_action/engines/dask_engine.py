@@ -103,7 +103,7 @@ class DaskEngine:
         except (OSError, TimeoutError, ValueError) as error:
             raise EngineError(
                 f"the scheduler {address} cannot be reached: {_short(error)}",
-                remedy="check address, certificates and network; it takes clients with a certificate alone",
+                remedy="check address, certificates and network; it accepts only clients with a certificate",
             ) from error
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="engine")
         name = plugin_name(announcement.run)

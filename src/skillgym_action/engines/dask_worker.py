@@ -42,7 +42,7 @@ class WorkerHost:
         base = Path(environment.get("TMPDIR") or tempfile.gettempdir()) / f"skillgym-workers-{os.getuid()}"
         base.mkdir(mode=0o711, exist_ok=True)
         if base.is_symlink() or base.stat().st_uid != os.getuid():
-            raise EngineError(f"{base} belongs to somebody else", remedy="remove it, or set TMPDIR")
+            raise EngineError(f"{base} belongs to another user", remedy="remove it, or set TMPDIR")
         base.chmod(0o711)
         worker_folders(base)
         self.folder = Path(tempfile.mkdtemp(dir=base, prefix="worker-"))

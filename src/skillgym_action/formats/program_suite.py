@@ -70,13 +70,13 @@ def empty_rejection(path: str) -> NotASuite | None:
     """The near miss of an empty file that is called like a suite."""
     if folder := vendored_folder(path):
         return NotASuite(reason=f"is empty, and in the folder {folder}")
-    return NotASuite(reason="is called like a suite, but empty", remedy="remove or rename it", near_miss=True)
+    return NotASuite(reason="has the name of a suite, but is empty", remedy="remove or rename it", near_miss=True)
 
 
 def written_like_one(remedy: str) -> NotASuite:
     """The near miss of a program that is called and written like a suite, but does not import what suites import."""
     return NotASuite(
-        reason="is called and written like a suite, but does not import skillgym, so it is not run",
+        reason="has the name and the form of a suite, but does not import skillgym, so it is not run",
         remedy=f"{remedy}, or leave it out with !PATH",
         near_miss=True,
     )
@@ -85,7 +85,7 @@ def written_like_one(remedy: str) -> NotASuite:
 def misnamed(what: str, pattern: str) -> NotASuite:
     """The near miss of a program that does ``what`` suites do, but is not called like one."""
     return NotASuite(
-        reason=f"{what}, but is not called {pattern}, so it is not run",
+        reason=f"{what}, but its name does not match {pattern}, so it is not run",
         remedy=f"rename it to {pattern}, or leave it out with !PATH",
         near_miss=True,
     )

@@ -181,7 +181,7 @@ class FileKind:
         path, rule, operand = _ruled(rest)
         warning = None
         if rule == "contains" and not _QUOTED.fullmatch(operand):
-            warning = f"the text after contains is not in quotes; it is taken as it is: {operand!r}"
+            warning = f"the text after contains is not in quotes; it is used unchanged: {operand!r}"
         elif rest.startswith(path) and _RULE.search(path):
             warning = f"the path is taken to be {path!r}; put it in quotes if that is meant"
         operand = _literal(operand) if rule == "contains" else operand

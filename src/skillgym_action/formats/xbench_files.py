@@ -87,7 +87,7 @@ def _misnamed(head: str) -> NotASuite | None:
     if not found:
         return None
     return NotASuite(
-        reason="has cases with prompts, but is not called *.bench.json, so it is not run",
+        reason="has cases with prompts, but its name does not match *.bench.json, so it is not run",
         remedy="rename it to *.bench.json, or leave it out with !PATH",
         near_miss=True,
     )

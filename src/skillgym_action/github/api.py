@@ -264,7 +264,7 @@ class GitHubApi:
     def _from_elsewhere(self, request: ApiRequest, address: str, max_bytes: int) -> bytes:
         """The file at ``address``, whose query is a secret and in no message. No redirect is followed."""
         if not (origin := _origin(address)) or "@" in urlsplit(address).netloc:
-            raise self._error(request, "GitHub redirects to something that is no address of a file")
+            raise self._error(request, "GitHub redirects to something that is not the address of a file")
         schemes = {"https", urlsplit(self._url).scheme}
         if origin[0] not in schemes:
             raise self._error(request, f"GitHub redirects to {origin[0]}://{origin[1]}, which is not encrypted")

@@ -102,7 +102,7 @@ def files_of_archive(content: bytes, title: str, limits: ArchiveLimits) -> Itera
                 left -= len(unpacked)
                 yield entry.filename, unpacked
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OverflowError) as error:
-        raise _wrong(title, f"is no ZIP archive that can be read: {error}") from error
+        raise _wrong(title, f"is not a readable ZIP archive: {error}") from error
 
 
 def _reason_to_refuse(entry: zipfile.ZipInfo) -> str | None:

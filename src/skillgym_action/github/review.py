@@ -107,7 +107,7 @@ class Review:
         """Replace the text of reviews that have no comment of this tool any more; GitHub deletes none."""
         for review in sorted(id_ for id_ in reviews if id_ is not None):
             commit = self._pull.head_sha[:COMMIT_CHARACTERS]
-            text = f"Withdrawn: as of commit {commit} none of its comments holds any more."
+            text = f"Withdrawn: as of commit {commit} none of its comments applies any more."
             self._api.put(f"{self._path}/reviews/{review}", {"body": text})
 
     def _post(self, remarks: list[Remark]) -> None:

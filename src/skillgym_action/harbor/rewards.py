@@ -33,7 +33,7 @@ def reward_of_text(content: bytes) -> Reward:
     try:
         value = float(text)
     except ValueError:
-        raise NoRewardError(f"reward.txt is no number: {_quoted(text.strip())}") from None
+        raise NoRewardError(f"reward.txt is not a number: {_quoted(text.strip())}") from None
     return Reward(value=_finite(value, "reward.txt", text.strip()))
 
 
@@ -43,7 +43,7 @@ def reward_of_json(content: bytes) -> Reward:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        raise NoRewardError(f"reward.json is no JSON: {_quoted(text.strip())}") from None
+        raise NoRewardError(f"reward.json is not JSON: {_quoted(text.strip())}") from None
     if not isinstance(found, dict) or not found:
         raise NoRewardError('reward.json has to be an object with numbers, such as {"reward": 1}')
     numbers = {str(name): _number(name, value) for name, value in found.items()}
@@ -62,7 +62,7 @@ def _decoded(content: bytes, name: str) -> str:
 
 def _number(name: object, value: object) -> float:
     if not isinstance(value, int | float):
-        raise NoRewardError(f"reward.json: {_quoted(str(name))} is no number")
+        raise NoRewardError(f"reward.json: {_quoted(str(name))} is not a number")
     try:
         return _finite(float(value), f"reward.json: {_quoted(str(name))}", str(value))
     except OverflowError:

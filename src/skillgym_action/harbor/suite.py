@@ -34,7 +34,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     """The suite. A task that cannot be used becomes an Invalid. Raises SuiteError if there is no task."""
     is_file = kind_of(source.file) != "folder"
     if is_file and not named(source.path):
-        message, remedy = f"is no task of Harbor, whose settings are called {TASK}", f"name a {TASK}"
+        message, remedy = f"is not a Harbor task: the settings of a task are in {TASK}", f"name a {TASK}"
         if source.file.suffix.lower() in {".yaml", ".yml"}:
             remedy = MIGRATE
         raise SuiteError.of(Problem(message=message, location=Location(path=source.path), remedy=remedy))

@@ -38,7 +38,7 @@ def rejection(path: str, head: str) -> NotASuite | None:
         sections = set(_SECTION.findall(head))
         if len(sections) > 1 or (sections and _MEANT.fullmatch(name)):
             return NotASuite(
-                reason=f"looks like the settings of a Harbor task, which are called {TASK}",
+                reason=f"looks like the settings of a Harbor task, which must be named {TASK}",
                 remedy=f"rename it to {TASK}",
                 near_miss=True,
             )

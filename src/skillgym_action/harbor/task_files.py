@@ -93,7 +93,9 @@ class TaskFolder:
         if self.has(".harborignore") or self.has(f"{TESTS}/.harborignore") or self.has(f"{SOLUTION}/.harborignore"):
             yield self.problem(".harborignore", "has no effect: all files of tests and solution are copied")
         if kind_of(self.folder / SOLUTION) and not self.has(SOLUTION_SCRIPT):
-            yield self.problem(SOLUTION, "has no solve.sh, so it is no reference solution", "write solution/solve.sh")
+            yield self.problem(
+                SOLUTION, "has no solve.sh, so it is not a reference solution", "write solution/solve.sh"
+            )
         secret = {digest: name for part in HIDDEN_FOLDERS for digest, name in self._digests(part)}
         for digest, name in self._digests(ENVIRONMENT) if secret else ():
             if other := secret.get(digest):

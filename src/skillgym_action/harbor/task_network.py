@@ -53,5 +53,5 @@ def _host(value: SuiteValue) -> str:
     if name.startswith("*."):
         raise value.error("wildcards are not supported", "name each host")
     if not _HOST.fullmatch(name) or name.replace(".", "").isdigit():
-        raise value.error("is no name of a host", "write a name such as pypi.org, without a port or a path")
+        raise value.error("is not a host name", "write a name such as pypi.org, without a port or a path")
     return name

@@ -173,7 +173,7 @@ class SettingsParser:
         for name in value.mapping() if value else ():
             member = value.member(name)  # type: ignore[union-attr]
             if not _NAME.fullmatch(name):
-                raise member.error("is no name of a variable", "write letters, digits and _")
+                raise member.error("is not a variable name", "write letters, digits and _")
             if not isinstance(member.value, str):
                 raise member.wrong_type("text")
             if UNUSABLE.search(member.value):
@@ -264,11 +264,11 @@ def _refused_of_environment(environment: SuiteValue) -> Iterator[Problem]:
 def _refused_of_verifier(verifier: SuiteValue) -> Iterator[Problem]:
     mode = verifier.member("environment_mode").value
     if mode is not None and mode != "shared":
-        message = "tests in an environment of their own are not supported" if mode == "separate" else "must be 'shared'"
+        message = "tests in a separate environment are not supported" if mode == "separate" else "must be 'shared'"
         yield verifier.member("environment_mode").problem(message, RUN_WITH_HARBOR)
     for key in ("environment", "collect"):
         if verifier.has(key) and verifier.member(key).value != []:
-            message = "tests in an environment of their own are not supported"
+            message = "tests in a separate environment are not supported"
             yield verifier.member(key).problem(message, RUN_WITH_HARBOR)
 
 
@@ -289,7 +289,7 @@ def _bytes(environment: SuiteValue, key: str, old: str) -> int | None:
         text = written.as_text().strip()
         match = _SIZE.fullmatch(text)
         if match is None:
-            raise written.error(f"{text[:40]!r} is no size", f"write {key} = 2048, in MiB")
+            raise written.error(f"{text[:40]!r} is not a size", f"write {key} = 2048, in MiB")
         older = int(float(match[1]) * _IN_MEBIBYTES[match[2].upper()])
         if size is not None and older != size:
             raise written.error(f"contradicts {key}", f"keep {key}")
@@ -313,5 +313,5 @@ def _user(section: SuiteValue) -> str | None:
         raise value.wrong_type("the name of a user, or a user id")
     text = str(value.value)
     if not _USER.fullmatch(text):
-        raise value.error("is no name of a user, and no user id", 'write user = "agent", or user = 1000')
+        raise value.error("is neither a user name nor a user id", 'write user = "agent", or user = 1000')
     return text

@@ -73,7 +73,7 @@ class HarborVerifier:
 
     def _run_tests(self, container: CaseContainer) -> CommandResult:
         """Run the tests, with no reward there before. Raises NoRewardError, OSError."""
-        _as_root(container, _CLEAR, "what the agent left at the paths of tests and reward cannot be removed")
+        _as_root(container, _CLEAR, "the agent's files at the paths of tests and reward cannot be removed")
         if any(container.read(path, MAX_REWARD_BYTES) is not None for path in (REWARD_JSON, REWARD_TEXT)):
             raise NoRewardError("a reward that the agent has written cannot be removed")
         container.put(self.tests, TESTS_PATH)

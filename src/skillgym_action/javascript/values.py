@@ -36,7 +36,7 @@ def parsed(text: str) -> object:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def number(value: object) -> float | None:

@@ -86,4 +86,4 @@ class _Parser:
         return True
 
     def _wrong(self, what: str) -> ValueError:
-        return ValueError(f"{self._text!r} is no expression of words with and, or, not: {what}")
+        return ValueError(f"{self._text!r} is not an expression of words with and, or, not: {what}")

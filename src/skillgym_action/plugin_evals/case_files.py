@@ -43,7 +43,7 @@ class PluginFiles:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
     def text(self, file: Path) -> str:
-        """The text of a file. Raises SuiteError, also for what is no regular file of the repository."""
+        """The text of a file. Raises SuiteError, also for what is not a regular file of the repository."""
         return read_text(file, path=self.shown(file), error=SuiteError, opener=self.opener)
 
 

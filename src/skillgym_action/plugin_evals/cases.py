@@ -238,7 +238,7 @@ def _variables(keys: _Keys) -> Iterator[tuple[str, str]]:
     for name in value.mapping() if value else ():
         member = value.member(name)  # type: ignore[union-attr]
         if not _VARIABLE.fullmatch(str(name)):
-            raise member.error("is no variable that a case may set", "begin its name with EVAL_, in upper case")
+            raise member.error("is not a variable that a case may set", "begin its name with EVAL_, in upper case")
         if not isinstance(member.value, str):
             raise member.wrong_type("text")
         if UNUSABLE.search(member.value):

@@ -201,7 +201,7 @@ def _compiled(value: SuiteValue, key: str, pattern: str, flags: str, source: Gra
         return source.patterns.compiled(pattern, flags)
     except ValueError as error:
         at = value.member(key) if value.has(key) else value
-        raise at.error(f"is no regular expression of JavaScript: {error}") from error
+        raise at.error(f"is not a JavaScript regular expression: {error}") from error
 
 
 def _target(value: SuiteValue, key: str) -> Target:

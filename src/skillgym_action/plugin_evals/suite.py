@@ -48,7 +48,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     top.mapping()
     if unusable := unusable_folders(source.text()):
         named_folders = top.member("experimental").member("evals")
-        raise named_folders.error(f"{unusable[0]!r} is no folder in the plugin", "write a path such as evals")
+        raise named_folders.error(f"{unusable[0]!r} is not a folder in the plugin", "write a path such as evals")
     roots = [files.plugin / root for root in eval_folders(source.text())]
     loaded = _Cases(PluginsUnderTest(source, files, top))
     for folder in _case_folders(source, files, roots):

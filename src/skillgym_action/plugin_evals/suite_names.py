@@ -78,7 +78,7 @@ def eval_folders(manifest: str) -> tuple[str, ...]:
 
 
 def unusable_folders(manifest: str) -> tuple[object, ...]:
-    """What a ``plugin.json`` names as its eval folders that is no folder in the plugin."""
+    """What a ``plugin.json`` names as its eval folders that is not a folder in the plugin."""
     return tuple(one for one in _named_folders(manifest) if not (isinstance(one, str) and _is_inside(one)))
 
 

@@ -67,7 +67,7 @@ class AgentCache:
             finally:
                 os.close(opened)
             if file.read() != content.digest():
-                raise BundleError("its content is not what was written")
+                raise BundleError("its content has changed since it was written")
         return True
 
     def keep(self, name: str, folder: Path) -> None:
@@ -160,9 +160,9 @@ def _hard_links(line: bytes) -> dict[str, str]:
     try:
         found = json.loads(line)
     except ValueError as error:
-        raise BundleError("its list of hard links is no JSON") from error
+        raise BundleError("its list of hard links is not JSON") from error
     if not isinstance(found, dict) or not all(isinstance(path, str) for path in found.values()):
-        raise BundleError("its list of hard links is no mapping")
+        raise BundleError("its list of hard links is not a mapping")
     return found
 
 

@@ -189,7 +189,7 @@ class AgentInstalls:
             if self._cache:
                 self._cache.keep(folder.name, folder)
         except (BundleError, OSError) as error:
-            return f"{folder.name} could not be kept for later jobs: {error}"
+            return f"{folder.name} could not be stored for later jobs: {error}"
         return None
 
     def _install_into(self, agent: str, version: str, folder: Path) -> None:
@@ -272,7 +272,7 @@ def _npm_error(package: str, capture: Capture, limit: float) -> InstallError:
     found = NPM_ERROR_CODE.search(output)
     code = found[1] if found else ""
     if capture.ending is Ending.NOT_STARTED:
-        why, remedy = "npm was not found", f"install Node.js, which brings npm, {MANUAL_INSTALL}"
+        why, remedy = "npm was not found", f"install Node.js, which includes npm, {MANUAL_INSTALL}"
     elif capture.ending is Ending.TIMED_OUT:
         why, remedy = f"npm did not end within {limit:g} s", f"try again, {MANUAL_INSTALL}"
     elif capture.ending is Ending.CANCELLED:

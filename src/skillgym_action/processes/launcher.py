@@ -144,7 +144,7 @@ class ProcessLauncher:
                     child.communicate()
                     self.cancelled.raise_if_cancelled()
                     if late:
-                        raise TimeoutError(errno.ETIMEDOUT, f"no end within {seconds:g} s") from error
+                        raise TimeoutError(errno.ETIMEDOUT, f"timed out after {seconds:g} s") from error
 
     def start_piped(
         self, argv: tuple[str, ...], *, identity: Identity | None, cwd: Path, stderr: int, memory: int

@@ -132,7 +132,7 @@ class ResourceMonitor:
 
         trouble = None
         if limit is not None and disk_used(self._folders, enough=limit) > limit:
-            message = f"its folders hold more than {format_size(limit)}; the limit is that (limits.disk)"
+            message = f"its folders have more than {format_size(limit)}, the limit (limits.disk)"
             trouble = Trouble(kind=KIND, message=message)
         if not trouble and self._reserve and (used := self._reserve.usage_of_largest(self._folders)):
             left = "the file system for temporary files is nearly full, and no other session uses as much of it"

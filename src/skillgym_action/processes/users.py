@@ -137,7 +137,7 @@ def _lock_file() -> int:
                     return os.open("user-ids", flags, 0o600, dir_fd=folder)
             finally:
                 os.close(folder)
-    raise OSError(f"no lock can be kept in {' or '.join(LOCK_FOLDERS)}")
+    raise OSError(f"no lock can be created in {' or '.join(LOCK_FOLDERS)}")
 
 
 def agent_user(name: str) -> AgentUser:
@@ -187,7 +187,9 @@ def job_user(named: str | None, workspace: Path, *, engine: Path = ENGINE_SOCKET
         if user.pw_uid == 0:
             return named
         if user.pw_uid == workspace.stat().st_uid:
-            message = f"agent-user: {named} owns the workspace, and could read what is closed to agents, such as .git"
+            message = (
+                f"agent-user: {named} owns the workspace, and could read files that are closed to agents, such as .git"
+            )
             raise UsageError(message, remedy="name a user of the image without files in the workspace, or none")
         socket = engine.stat()
         if user.pw_uid == socket.st_uid or user.pw_gid == socket.st_gid:

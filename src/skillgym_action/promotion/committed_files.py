@@ -38,7 +38,7 @@ def committed_files(
     if len(wanted) > MAX_PROMOTED_FILES or sum(sizes[path] for path in wanted) > MAX_PROMOTED_BYTES:
         limits = f"{MAX_PROMOTED_FILES:,} files or {MAX_PROMOTED_BYTES // 1024**2} MiB"
         notes.append(
-            f"the commit has more than {limits}: the template has only what the session read or changed; add what its "
+            f"the commit has more than {limits}: the template has only files that the session read or changed; add the "
             "commands need"
         )
         wanted = [path for path in wanted if path in used]

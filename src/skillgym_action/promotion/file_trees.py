@@ -51,7 +51,7 @@ def file_tree(folder: Folder, paths: Iterable[str], what: str) -> tuple[FileTree
     return tree, left_out
 
 
-_SMALLER = "write the case by hand, with a template that has only what the task needs"
+_SMALLER = "write the case by hand, with a template that has only the files of the task"
 
 
 def _missing(folder: Folder, paths: Iterable[str]) -> int:

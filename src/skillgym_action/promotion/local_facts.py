@@ -34,8 +34,8 @@ _FIRST_LINES = 50
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _WORKTREE = (
-    "all that differs from the commit in the present files counts as done by the session; remove from the recording "
-    "what was not"
+    "all differences between the commit and the present files count as changes of the session; remove others "
+    "from the recording"
 )
 _WHAT = "a session's folder of a run, a run directory, or a transcript of Claude Code or Codex (a .jsonl file)"
 
@@ -52,7 +52,7 @@ def local_session(services: Services, file: Path, shown: str) -> LocalSession:
             elif is_of_claude_code(first):
                 found = claude_code_session(chain(first, lines), source, _session("claude-code", "", "/workspace"))
             else:
-                raise UsageError(f"{shown} is no transcript of Claude Code or Codex", remedy=f"name {_WHAT}")
+                raise UsageError(f"{shown} is not a transcript of Claude Code or Codex", remedy=f"name {_WHAT}")
     except OSError as error:
         raise UsageError(f"{shown}: cannot be read: {error.strerror or error}", remedy=f"name {_WHAT}") from error
     if not found.prompts:
@@ -109,7 +109,9 @@ def _folder_in_checkout(services: Services, found: LocalSession, named_commit: s
     """
     root, cwd = services.repository.root, Path(found.cwd)
     if not services.repository.has_git:
-        raise UsageError(f"{root} is no git checkout", remedy="run promote in the checkout that the session worked in")
+        raise UsageError(
+            f"{root} is not a git checkout", remedy="run promote in the checkout that the session worked in"
+        )
     resolved = services.repository.checkout.under_root(cwd)
     if services.repository.checkout.contains(cwd):
         below = resolved.relative_to(root).as_posix()
@@ -183,7 +185,7 @@ def _report(found: LocalSession) -> SessionReport:
 def _change_notes(changes: ChangedFiles) -> Iterable[str]:
     if changes.before:
         names = _listed(changes.before)
-        yield f"before the session these were not as committed; the template has what the transcript shows: {names}"
+        yield f"before the session these files differed from the commit; the template has their content: {names}"
     if changes.unknown:
         yield f"edits that do not fit the files, so they are not in the recording: {_listed(changes.unknown)}"
     if changes.outside:

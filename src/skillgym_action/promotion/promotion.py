@@ -58,7 +58,7 @@ def promoted(facts: SessionFacts, redactor: Redactor, home: str, *, case_id: str
     if not kept and not drafted:
         raise UsageError(
             "no expectation could be drafted: the session changed no file that is in the recording, and ran no tests",
-            remedy="say what it should have done with --expect, such as --expect 'file:src/tax.js exists'",
+            remedy="state with --expect what it should have done, such as --expect 'file:src/tax.js exists'",
         )
     prompt = visible(clean.text(facts.prompt, "the prompt", ""))[:MAX_PROMOTED_PROMPT_CHARACTERS]
     if not prompt.strip():

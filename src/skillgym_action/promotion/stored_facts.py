@@ -74,7 +74,7 @@ def stored_session(named: Path, cwd: Path, case: str | None, runner: str | None)
             for attempt in result.attempts:
                 if attempt.directory == directory:
                     return StoredSession(run=run, report=report, result=result, attempt=attempt)
-        raise UsageError(f"{named} is no session of the run", remedy=f"the sessions are: {_sessions(report, None)}")
+        raise UsageError(f"{named} is not a session of the run", remedy=f"the sessions are: {_sessions(report, None)}")
     result = _selected(report, named, case, runner)
     red = [attempt for attempt in result.attempts if attempt.status not in GREEN]
     return StoredSession(run=run, report=report, result=result, attempt=[*result.attempts, *red][-1])
@@ -111,7 +111,7 @@ def stored_facts(services: Services, stored: StoredSession, suite: BenchmarkSuit
     if suite is None:
         commit = f", {stored.report.commit[:12]}" if stored.report.commit else ""
         raise UsageError(
-            f"{result.suite.path} cannot be loaded from this checkout: it is not known what the session worked in",
+            f"{result.suite.path} cannot be loaded from this checkout: the files of the session are unknown",
             remedy=f"check out the commit of the run{commit}",
         )
     notes: list[str] = []
@@ -218,19 +218,21 @@ def _original(
     case = OriginalCase(id=result.case_id, path=result.suite.path, file=file, format=result.suite.format, failed=failed)
     found = next((one for one in suite.cases if one.id == result.case_id), None)
     if found is None:
-        notes.append(f"{result.suite.path} has no such case in the checkout any more: none of its assertions was kept")
+        notes.append(
+            f"{result.suite.path} has no such case in the checkout any more: none of its assertions was copied"
+        )
         return case, suite.workspace
     if result.suite.digest and suite.digest != result.suite.digest:
-        notes.append(f"{suite.path} has changed since the run: what was kept is as it is now")
+        notes.append(f"{suite.path} has changed since the run: the case was copied from its present version")
     spec = found.workspace or suite.workspace
     if spec.hooks != type(spec)().hooks:
-        notes.append("the hooks of the suite were not kept: x-bench has a bootstrap command only")
+        notes.append("the hooks of the suite were not copied: x-bench has only a bootstrap command")
     if spec.skills:
         notes.append("the skill under test is not part of an x-bench suite: it is not installed for the new case")
     if suite.format != "x-bench":
-        notes.append(f"the assertions of the case are those of a {suite.format} suite, not of x-bench: none was kept")
+        notes.append(f"the assertions of the case are those of a {suite.format} suite, not of x-bench: none was copied")
         if spec.bootstrap:
-            notes.append("the bootstrap command of the suite was not kept")
+            notes.append("the bootstrap command of the suite was not copied")
         return case, spec
     return _with_sections(case, services, notes), spec
 

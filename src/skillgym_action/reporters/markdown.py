@@ -174,7 +174,7 @@ class CompiledTemplates(FileSystemBytecodeCache):
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         if self._writes:
-            with suppress(OSError):  # a folder that belongs to somebody else, or a full disk
+            with suppress(OSError):  # a folder that belongs to another user, or a full disk
                 self._folder.mkdir(exist_ok=True)
                 super().dump_bytecode(bucket)
 

@@ -153,16 +153,16 @@ def unexpected_note(results: Sequence[Result], repetitions: int | None) -> Marku
         return NOTHING
     if not mixed:
         return markup(
-            "Every assertion holds although the case expects a failure. If that is to stay, take the expectation out."
+            "Every assertion passed although the case is expected to fail. If it should pass, remove this expectation."
         )
     if mixed < len(results):
         return markup(
-            "Assertions hold although the case expects a failure: in all sessions, or in as many as are named. Take "
-            "the expectation out where all sessions pass and are to; where only some do, the case is not reliable yet."
+            "Assertions passed although the case is expected to fail: in all sessions, or in the number that is shown. "
+            "If all of them should pass, remove this expectation; if only some pass, the case is not reliable yet."
         )
     return markup(
-        "Some sessions pass although the case expects a failure, the others fail as expected: the case is not "
-        "reliable yet. Take the expectation out when all sessions are to pass."
+        "Some sessions passed although the case is expected to fail, the others failed: the case is not "
+        "reliable yet. Remove this expectation when all sessions should pass."
     )
 
 

@@ -127,8 +127,8 @@ def uplift_remarks(found: Uplift) -> Iterator[str]:
 def uplift_lists(found: Uplift) -> Iterator[tuple[str, list[str]]]:
     """Assertions that do not tell the arms apart: a title, and a line for each, ``CASE: ASSERTION``."""
     for assertions, one, many in (
-        (found.in_both, "holds in both arms and tells", "hold in both arms and tell"),
-        (found.in_none, "holds in no arm and tells", "hold in no arm and tell"),
+        (found.in_both, "passes in both arms and shows", "pass in both arms and show"),
+        (found.in_none, "passes in no arm and shows", "pass in no arm and show"),
     ):
         if assertions:
             verb = one if len(assertions) == 1 else many

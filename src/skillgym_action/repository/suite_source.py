@@ -122,7 +122,7 @@ def named_source(named: str, cwd: Path, checkout: Checkout) -> SuiteSource:
     if empty:
         raise UsageError(f"{SUITES_FROM}: the folder {named} is empty", remedy=CHECK_OUT)
     if itself:
-        message = f"{SUITES_FROM}: {named} is the checkout itself, whose suites are those of the commit that is judged"
+        message = f"{SUITES_FROM}: {named} is the checkout itself, which has the suites of the tested commit"
         raise UsageError(message, remedy=CHECK_OUT)
     return source
 

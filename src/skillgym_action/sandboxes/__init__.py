@@ -167,7 +167,7 @@ def open_sandbox(kind: str, settings: SandboxSettings, *, sweep: bool = True) ->
     """
     module = SANDBOXES[kind]
     if module is None:
-        raise ValueError(f"{kind!r} is no sandbox")
+        raise ValueError(f"{kind!r} is not a sandbox")
     try:
         make = cast("Callable[[SandboxSettings], Sandbox]", import_module(module).sandbox)
     except ModuleNotFoundError as error:

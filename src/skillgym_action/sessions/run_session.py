@@ -203,7 +203,7 @@ class _SessionRun:
             try:
                 goes_on = conversation.judge is None or context.judge_turn(conversation.judge, combined(reports))
             except OSError as error:
-                message = f"turn {number} cannot be judged: {error}"
+                message = f"turn {number} could not be judged: {error}"
                 return _AgentRun(trouble=Trouble(kind="workspace", message=message))
             if not goes_on:
                 break
@@ -361,7 +361,9 @@ class _SessionRun:
         try:
             judgement = judge(self._execution.case, context, agent_run.trouble, self._options.on_limit)
         except OSError as error:
-            judgement = trouble_judgement(Trouble(kind="workspace", message=f"the session cannot be judged: {error}"))
+            judgement = trouble_judgement(
+                Trouble(kind="workspace", message=f"the session could not be judged: {error}")
+            )
         self._secrets.add(context.findings)
         if workspace.is_own:
             judgement = without_place(judgement, workspace.path)

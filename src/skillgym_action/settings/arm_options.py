@@ -122,7 +122,7 @@ def _content(folder: Folder, where: str) -> Iterator[OverlayFile]:
     left = MAX_ARM_BYTES
     for path, entry in entries.items():
         if entry[0] != "file":
-            raise ConfigError(f"{where}: {path} is no regular file", remedy="put a copy there in place of a link")
+            raise ConfigError(f"{where}: {path} is not a regular file", remedy="put a copy there in place of a link")
         content = folder.read(path, left)
         if content is None:
             limit = f"{MAX_ARM_BYTES // 1024**2} MiB"

@@ -278,7 +278,7 @@ class PluginsSection(_Model):
 
 def _pattern(text: str) -> str:
     if matches_nothing(text):
-        raise ValueError("is no pattern that could match a path")
+        raise ValueError("is not a pattern that can match a path")
     return text
 
 

@@ -157,7 +157,7 @@ def cluster_address(text: str) -> str:
     if scheme == "tcp" and not _is_loopback(host.strip("[]")):
         raise UsageError(
             f"{text}: tcp:// is not encrypted, and anybody who reaches the port can run programs",
-            remedy="use dask:// with certificates; tcp:// is for this machine alone",
+            remedy="use dask:// with certificates; tcp:// works only on this machine",
         )
     return f"{'tcp' if scheme == 'tcp' else 'tls'}://{host}:{port}"
 

@@ -46,7 +46,7 @@ WRITTEN_AS = "write `quarantine:` and below it a list of entries with case, reas
 
 def _pattern(text: str) -> str:
     if matches_nothing(text):
-        raise ValueError("is no pattern that could match anything")
+        raise ValueError("is not a pattern that can match anything")
     return text
 
 

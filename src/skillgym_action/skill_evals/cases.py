@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _SHOWN_UNUSABLE = 10
 _LARGEST = 1e9  # seconds, or rounds of the model
-_NO_QUESTION = 'write what has to hold: expectations: ["The report names all three regions"], or expected_output'
+_NO_QUESTION = 'write what must be true: expectations: ["The report names all three regions"], or expected_output'
 _EVERYTHING_ADVISORY = "leave out advisory: true, or required: false, of what decides"
 
 
@@ -206,9 +206,7 @@ def _warn_about_messages(members: keys.Members, prompt: str, warnings: keys.KeyW
         for item in written.items() if isinstance(written.value, list) else (written,):
             content = item.value.get("content") if isinstance(item.value, dict) else item.value
             if content not in (prompt, "", None):
-                warnings.once(
-                    item, "the message has no effect: the agent gets the prompt alone", "add it to the prompt"
-                )
+                warnings.once(item, "the message has no effect: the agent gets only the prompt", "add it to the prompt")
 
 
 def _read_assertions(members: keys.Members, asked: CaseAssertions) -> str:
@@ -281,7 +279,7 @@ def title_of(members: keys.Members, warnings: keys.KeyWarnings) -> str | None:
     """The name of a case for people."""
     for item in members.all(keys.NAME):
         if not isinstance(item.value, str):
-            warnings.once(item, f"{item.key_path[-1]} is no text: it is not shown", "write a text")
+            warnings.once(item, f"{item.key_path[-1]} is not text: it is not shown", "write a text")
     names = (item.value.strip() for item in members.all(keys.NAME) if isinstance(item.value, str))
     return next((name[:MAX_CASE_ID_CHARACTERS] for name in names if name), None)
 

@@ -191,4 +191,4 @@ class KeyWarnings:
         """Warn about a key that is asked as a question, and differs from a known one by a slip."""
         value, name = members.value.member(key), canonical(key)
         if value.value is not None and (meant := closest_match(name, known, _SLIP)) and sorted(meant) == sorted(name):
-            self.once(value, f"{key!r} is asked as a question of its own", f"did you mean {meant!r}?")
+            self.once(value, f"{key!r} is asked as a separate question", f"did you mean {meant!r}?")

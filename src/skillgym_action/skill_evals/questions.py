@@ -101,7 +101,7 @@ class CaseAssertions:
     def _read_mapping(self, value: SuiteValue, topic: str | None, *, negated: bool) -> None:
         members = keys.Members(value)
         if not members.keys:
-            raise value.error("is empty", "write what has to hold, as a text")
+            raise value.error("is empty", "write what must be true, as a text")
         kind = deterministic_type(members)
         operands = Operands.of(members)
         if kind and operands.suffice(kind):
@@ -136,7 +136,7 @@ class CaseAssertions:
             if meant := next((key for key in keys.OPERANDS if members.value.misspelled(key)), None):
                 raise members.value.missing(meant, "")
             wanted = "value, pattern or path" if type_ else "a text"
-            remedy = "write what has to hold: text: …; or the operand: value: …"
+            remedy = "write what must be true: text: …; or the operand: value: …"
             raise members.value.error(f"{word!r} lacks {wanted}, so it cannot be decided", remedy)
         self._warn_about(members)
         question = JudgedQuestion(
@@ -162,7 +162,7 @@ class CaseAssertions:
                     own = ", ".join(filter(None, (topic, title, str(item.key_path[-1]))))
                     self.read(item, topic=own, negated=opposite)
         if self._read == before:
-            raise members.value.error("has no text that says what has to hold", "write one: text: …")
+            raise members.value.error("has no text that says what must be true", "write one: text: …")
 
     def _decide(self, kind: str, operands: Operands, members: Members, *, negated: bool) -> None:
         """Add an assertion that needs no judge. Raises SuiteError."""
@@ -206,7 +206,7 @@ class CaseAssertions:
 
     def _warn_about_grades(self, members: Members) -> None:
         for item in members.all(keys.GRADED):
-            message = f"{item.key_path[-1]} is what a grader has answered earlier: it is ignored"
+            message = f"{item.key_path[-1]} is an earlier answer of a grader: it is ignored"
             self.warnings.once(item, message, "remove it")
 
     def _warn_about(self, members: Members) -> None:
@@ -216,7 +216,7 @@ class CaseAssertions:
                 self.warnings.once(item, f"{item.key_path[-1]} must be true or false: it has no effect")
         for item in members.all((*keys.QUESTION_LABEL, "type")):
             if isinstance(item.value, dict | list) or (item.key_path[-1] == "type" and not isinstance(item.value, str)):
-                self.warnings.once(item, f"{item.key_path[-1]} is no text: it has no effect", "write a text")
+                self.warnings.once(item, f"{item.key_path[-1]} is not text: it has no effect", "write a text")
         self.warnings.unknown(members, keys.QUESTION_KEYS, "a question", effect="the judge is shown it")
 
 

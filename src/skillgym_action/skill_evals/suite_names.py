@@ -21,12 +21,12 @@ _LIKENESS = 0.8
 _NOT_JSON = object()
 _LEAVE_OUT = "correct it, or leave it out with !PATH"
 _NO_CASES = NotASuite(
-    reason="is called like evals of a skill, but has no list of cases with prompts, so it is not run",
+    reason="has the name of evals of a skill, but no list of cases with prompts, so it is not run",
     remedy="write the cases as a list `evals`, each with a prompt; or leave the file out with !PATH",
     near_miss=True,
 )
 _NO_QUERIES = NotASuite(
-    reason="is called like a list of trigger queries, but has none, so it is not run",
+    reason="has the name of a list of trigger queries, but no queries, so it is not run",
     remedy='write the queries as [{"query": …, "should_trigger": true}]; or leave the file out with !PATH',
     near_miss=True,
 )
@@ -69,7 +69,7 @@ def rejection(path: str, head: str) -> NotASuite | None:
 
 def _why_not(head: str, other_shape: NotASuite) -> NotASuite:
     if not head.strip(_BLANK):
-        return NotASuite(reason="is called like a suite, but empty", remedy="remove or rename it", near_miss=True)
+        return NotASuite(reason="has the name of a suite, but is empty", remedy="remove or rename it", near_miss=True)
     value = _value(head)
     if value is _NOT_JSON:
         return NotASuite(reason="is not JSON", remedy=_LEAVE_OUT, near_miss=True)

@@ -184,7 +184,7 @@ def in_shard(plan: Plan, stored: ShardPlan, shard: tuple[int, int], digest_of: C
         if digests.get(keys[execution.index], "") not in ("", digest_of(execution))
     ]
     differences = [
-        *_named(other, "is not what was planned", "are not what was planned"),
+        *_named(other, "differs from the plan", "differ from the plan"),
         *_named(gone, "of the plan is not in this checkout", "of the plan are not in this checkout"),
         *_named(new, "is not in the plan", "are not in the plan"),
     ]

@@ -39,7 +39,7 @@ def refusal(before: JournalHeadEntry, now: JournalHead, directory: Path) -> str 
     if earlier.attempt == job.attempt:
         raise UsageError(
             f"{directory} has a run of this attempt of the job",
-            remedy="give each step of the job a run directory of its own (report-dir)",
+            remedy="give each step of the job a separate run directory (report-dir)",
         )
     if earlier.attempt > job.attempt:
         return f"it is of attempt {earlier.attempt}, and this is attempt {job.attempt}"
@@ -53,7 +53,7 @@ def not_continued(reason: str) -> Problem:
     """The warning that a run begins anew."""
     return Problem(
         message=f"the run in the run directory is not continued, and all sessions run: {reason}",
-        remedy="restore only what an earlier attempt of the same job wrote",
+        remedy="restore only files that an earlier attempt of the same job wrote",
     )
 
 

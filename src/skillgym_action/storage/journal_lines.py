@@ -224,7 +224,7 @@ def read(lines: Iterable[bytes]) -> JournalContents:
     found = JournalContents()
     for number, line in enumerate(lines, start=1):
         if not line.endswith(b"\n"):
-            found.warn(number, f"is torn off; {RUN_AGAIN if found.began else 'the run begins anew'}")
+            found.warn(number, f"is torn off; {RUN_AGAIN if found.began else 'a new run starts'}")
         elif found.began is None:
             found.began = _head(line[:-1])
         elif line.startswith(EVENT):

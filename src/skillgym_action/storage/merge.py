@@ -180,7 +180,7 @@ def _results(
             if key in files and runner:
                 raise UsageError(
                     f"{result.case_id!r} of {suite} on {runner.id} is in {files[key]} and in {file}",
-                    remedy="name each run once; jobs that run the same cases need runners with ids of their own",
+                    remedy="name each run once; jobs that run the same cases need runners with different ids",
                 )
             if key not in files:
                 own.add(key)

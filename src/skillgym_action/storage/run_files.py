@@ -46,7 +46,7 @@ def read_file(folder: Path, parts: Sequence[str], largest: int) -> Content:
 def open_file(folder: Path, parts: Sequence[str], largest: int) -> Iterator[tuple[BinaryIO, tuple[int, int]]]:
     """The regular file ``parts`` below ``folder``, opened for reading, and its identity as in ``Content``.
 
-    Raises OSError, also for links, for what is no regular file and for what is larger, whose ``strerror`` says so.
+    Raises OSError, also for links, for what is not a regular file and for what is larger, whose ``strerror`` says so.
     """
     with _opened(folder, parts[:-1]) as within:
         _look(within, folder, parts)  # opening a device would already be too much
@@ -66,7 +66,7 @@ def open_file(folder: Path, parts: Sequence[str], largest: int) -> Iterator[tupl
 def read_ends(folder: Path, parts: Sequence[str], most: int) -> tuple[bytes, bytes, int]:
     """Beginning, end and size of the regular file ``parts`` below ``folder``; at most ``most`` bytes of it.
 
-    The end is empty if the beginning is the whole file. Raises OSError, also for links and for what is no regular file.
+    The end is empty if the beginning is the whole file. Raises OSError, also for links and for special files.
     """
     with _opened(folder, parts[:-1]) as within:
         _look(within, folder, parts)

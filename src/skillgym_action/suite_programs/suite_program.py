@@ -70,7 +70,7 @@ class SuiteProgram:
         if twin := self.cases.get(case.id) if isinstance(case.id, str) else None:
             first, second = (":".join(map(str, self._place(each).values())) for each in (twin, case))
             message = f"the id {case.id!r} is used twice: {first} and {second}"
-            problems.append((message, "give each case an id of its own"))
+            problems.append((message, "give each case a different id"))
         if problems:
             self._report(str(case.id or f"case {number}"), problems, self._place(case))
         else:

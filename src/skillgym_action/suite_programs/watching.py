@@ -57,7 +57,7 @@ class Watched:
             return
         if not self.values:
             if self.taken:
-                yield element, f"never evaluated: the condition holds for none of {self.taken}"
+                yield element, f"never evaluated: the condition is true for none of {self.taken}"
         elif any(item is not value for item, value in self.values):
             yield element, _grouped(self.values)
 

@@ -73,7 +73,7 @@ def agent_bundle(agent: str, program: Path, path: str | None) -> AgentBundle:
         is_script = opened.read(2) == b"#!" or file.suffix in {".js", ".mjs", ".cjs"}
     node = _node(path) if is_script else None
     if is_script and node is None:
-        message = f"{agent} needs Node.js in the container, and none was found to bring in"
+        message = f"{agent} needs Node.js in the container, and none was found to copy into it"
         raise InstallError(message, remedy=NODE_REMEDY)
     made_of = [named.name, platform.system().lower(), platform.machine(), "glibc"]
     if node:

@@ -117,7 +117,7 @@ def _locked(parents: Iterable[str]) -> Iterator[int]:
         except OSError as error:
             raise UsageError(
                 f"--agent-user: runs that use one checkout cannot be counted: {error.filename}: {error.strerror}",
-                remedy=f"let root alone write to {' or '.join(parents)}",
+                remedy=f"let only root write to {' or '.join(parents)}",
             ) from error
         yield folder
 
@@ -128,7 +128,7 @@ def _open(path: Path, root: Path, stack: ExitStack) -> int | None:
     if path.is_relative_to(root) and not place.is_relative_to(inside):
         raise UsageError(
             f"{path} cannot be closed to agents: it is a link that leads out of the checkout, to {place}",
-            remedy="replace it by what it leads to",
+            remedy="replace it by its target",
         )
     try:
         file = closed_path_records.open_without_links(str(place))

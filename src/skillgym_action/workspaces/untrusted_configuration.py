@@ -69,4 +69,4 @@ class UntrustedConfiguration:
         first = sorted(self._found)[:MAX_LISTED_CONFIGURATION_FILES]
         more = f" and {len(self._found) - len(first)} more" if len(self._found) > len(first) else ""
         message = f"agents did not see the agent configuration of {self._repository}: {', '.join(first)}{more}"
-        return (Problem(message=message, remedy="if it is what is tested, set allow-untrusted: with-configuration"),)
+        return (Problem(message=message, remedy="if you test it, set allow-untrusted: with-configuration"),)

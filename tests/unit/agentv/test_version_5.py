@@ -576,7 +576,7 @@ def test_lists_of_metadata_are_joined_up_to_a_limit(tmp_path, place):
 @pytest.mark.parametrize(
     ("columns", "why"),
     [
-        pytest.param("a,a", "2 columns are called a; give each a name of its own", id="the same name"),
+        pytest.param("a,a", "2 columns are called a; give each a different name", id="the same name"),
         pytest.param("a,a.b", "the column a.b and another one give the same variable", id="a text and a mapping"),
         pytest.param("a.b,a", "the column a and another one give the same variable", id="a mapping and a text"),
         pytest.param(f"{'a.' * 5_000}a,b", "the name of a column has more than 100 dots", id="deep"),

@@ -63,7 +63,7 @@ FAILING = [
     pytest.param("file:a matches /x/", {}, {"a": "x" * (MAX_SEARCHED_FILE_BYTES + 1)},
                  "a is too large to be searched (more than 8 MiB), or cannot be read", id="matches-too-large"),
     pytest.param("file:a matches /x/", {}, {"a": "y"}, "no match in a", id="matches-nothing"),
-    pytest.param("diff:a", {"a": "x"}, {"a": "x"}, "a is what it was before the agent started", id="diff-same-content"),
+    pytest.param("diff:a", {"a": "x"}, {"a": "x"}, "a has not changed since the agent started", id="diff-same-content"),
     pytest.param("diff:a", {"a": "x"}, {"a": None}, "a was deleted, which does not count as a change: use no-file:",
                  id="diff-deleted"),
     pytest.param("diff:a", {}, {}, "a does not exist, and did not before the agent started", id="diff-never-there"),

@@ -128,7 +128,7 @@ def test_a_transfer_over_ssh_that_does_not_end_is_an_error(tmp_path):
         ProcessLauncher(environment=os.environ, cancelled=cancelled) as processes,
     ):
         store = BranchStore(remote, processes, FakeClock(), seconds=0.5)
-        told = "the branch skillgym-data: git had no end within 0.5 s; see whether the remote answers"
+        told = "the branch skillgym-data: git timed out after 0.5 s; see whether the remote answers"
         for use in (lambda: contents(store), lambda: store.add(b"1", "1", AT)):
             with pytest.raises(StoreError) as found:
                 use()

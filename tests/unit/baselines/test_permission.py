@@ -28,7 +28,7 @@ def event(name: str, **more: Any) -> GitHubEvent:
         (event("push", ref="refs/heads/release", ref_protected=True), None),
         (event("push", ref="refs/heads/topic"), "topic is neither the default branch nor protected"),
         (event("push", default_branch=None), "main is neither the default branch nor protected"),
-        (event("push", ref="refs/tags/v1"), "refs/tags/v1 is no branch"),
+        (event("push", ref="refs/tags/v1"), "refs/tags/v1 is not a branch"),
         (event("push", sha="b" * 40), "another commit is checked out than the one that the event is about"),
         *((event(name, ref_protected=True), f"runs of the event {name} do not write") for name in (
             "pull_request", "pull_request_target", "workflow_run", "issue_comment", "merge_group"

@@ -242,7 +242,7 @@ def test_an_id_used_twice_names_both_places(tmp_path):
     suite = loaded(tmp_path, f"export default [{A_CASE},\n  {A_CASE}];")
     assert [case.location for case in suite.cases] == [at(1, 19)]
     assert [str(invalid.problem) for invalid in suite.invalid] == [
-        f"{NAME}:2:5: the id 'a' is used twice: {NAME}:1:19 and {NAME}:2:5; give each case an id of its own"
+        f"{NAME}:2:5: the id 'a' is used twice: {NAME}:1:19 and {NAME}:2:5; give each case a different id"
     ]
 
 

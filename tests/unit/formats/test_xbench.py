@@ -229,11 +229,11 @@ def test_a_change(text, assertion):
     ("text", "path", "literal", "warning"),
     [
         pytest.param("file:a contains b c", "a", "b c",
-                     "the text after contains is not in quotes; it is taken as it is: 'b c'", id="row-4-unquoted"),
+                     "the text after contains is not in quotes; it is used unchanged: 'b c'", id="row-4-unquoted"),
         pytest.param("file:a contains 'b", "a", "'b",
-                     "the text after contains is not in quotes; it is taken as it is: \"'b\"", id="row-4-unclosed"),
+                     "the text after contains is not in quotes; it is used unchanged: \"'b\"", id="row-4-unclosed"),
         pytest.param("file:a contains b.txt contains c", "a contains b.txt", "c",
-                     "the text after contains is not in quotes; it is taken as it is: 'c'", id="row-3-from-the-right"),
+                     "the text after contains is not in quotes; it is used unchanged: 'c'", id="row-3-from-the-right"),
         pytest.param("file:a contains b.txt contains 'c'", "a contains b.txt", "c",
                      "the path is taken to be 'a contains b.txt'; put it in quotes if that is meant",
                      id="row-3-path-with-a-rule"),
@@ -393,7 +393,7 @@ def test_extensions_are_ignored():
 def test_warnings_name_their_places():
     suite = suite_with(case(expect=["diff:a", "file:a contains b"]))
     assert [str(warning) for warning in suite.warnings] == [
-        "bench/s.json:1:64: cases[0].expect[1]: the text after contains is not in quotes; it is taken as it is: 'b'"
+        "bench/s.json:1:64: cases[0].expect[1]: the text after contains is not in quotes; it is used unchanged: 'b'"
     ]
 
 

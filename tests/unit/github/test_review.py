@@ -141,7 +141,7 @@ def test_the_text_of_a_review_is_withdrawn_with_its_last_comment():
         review(github, "fix passed\nslow passed", sha="c" * 40)
         assert standing(github) == []
         assert [one.body for one in github.reviews(NUMBER)] == [
-            "Withdrawn: as of commit cccccccccccc none of its comments holds any more."
+            "Withdrawn: as of commit cccccccccccc none of its comments applies any more."
         ]
         before = len(github.requests)
         review(github, "fix passed\nslow passed", sha="c" * 40)

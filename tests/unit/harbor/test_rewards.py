@@ -21,12 +21,12 @@ def test_a_text_is_one_number(content, reward, score):
     [
         (b"", "reward.txt is empty"),
         (b" \n", "reward.txt is empty"),
-        (b"passed", "reward.txt is no number: 'passed'"),
-        (b"1 2", "reward.txt is no number: '1 2'"),
+        (b"passed", "reward.txt is not a number: 'passed'"),
+        (b"1 2", "reward.txt is not a number: '1 2'"),
         (b"nan", "reward.txt is not finite: 'nan'"),
         (b"inf", "reward.txt is not finite: 'inf'"),
         (b"1e999", "reward.txt is not finite: '1e999'"),
-        (b"\xff\xfe", "reward.txt is no number"),
+        (b"\xff\xfe", "reward.txt is not a number"),
     ],
 )
 def test_a_text_that_is_no_reward(content, message):
@@ -51,17 +51,17 @@ def test_json_has_the_reward_or_one_number(content, reward):
     ("content", "message"),
     [
         (b"", "reward.json is empty"),
-        (b"{", "reward.json is no JSON"),
+        (b"{", "reward.json is not JSON"),
         (b"1", "reward.json has to be an object"),
         (b"{}", "reward.json has to be an object"),
         (b"[1]", "reward.json has to be an object"),
         (b'{"a": 1, "b": 0}', "reward.json has several numbers and none is called reward: 'a', 'b'"),
-        (b'{"reward": "1"}', "reward.json: 'reward' is no number"),
-        (b'{"reward": null}', "reward.json: 'reward' is no number"),
+        (b'{"reward": "1"}', "reward.json: 'reward' is not a number"),
+        (b'{"reward": null}', "reward.json: 'reward' is not a number"),
         (b'{"reward": NaN}', "reward.json: 'reward' is not finite"),
         (b'{"reward": 1, "other": Infinity}', "reward.json: 'other' is not finite"),
         (b'{"reward": 1' + b"0" * 400 + b"}", "reward.json: 'reward' is too large"),
-        (b"[" * 100_000, "reward.json is no JSON"),
+        (b"[" * 100_000, "reward.json is not JSON"),
     ],
 )
 def test_json_that_is_no_reward(content, message):

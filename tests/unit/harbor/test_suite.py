@@ -123,7 +123,7 @@ def test_a_task_under_another_name_is_an_error_if_it_is_named(tmp_path):
     root = tasks(tmp_path, {"tasks/one/settings.toml": TOML})
     ran = skillgym("check", "tasks/one/settings.toml", cwd=root)
     assert ran.code == 2
-    assert "tasks/one/settings.toml: is no task of Harbor, whose settings are called task.toml" in ran.err
+    assert "tasks/one/settings.toml: is not a Harbor task: the settings of a task are in task.toml" in ran.err
 
 
 # --- what the keys become ---------------------------------------------------------------------------
@@ -213,12 +213,15 @@ def test_marks_against_training_are_not_in_the_prompt(tmp_path, text, prompt):
         ({"task": "[environment]\nskills_dir = '/s'\n"}, "environment.skills_dir: skills in an image"),
         ({"task": "[[environment.mcp_servers]]\nname = 'x'\n"}, "environment.mcp_servers: MCP servers"),
         ({"task": "[[steps]]\nname = 'x'\n"}, "steps: tasks with several steps are not supported; run this task with"),
-        ({"task": "[verifier]\nenvironment_mode = 'separate'\n"}, "verifier.environment_mode: tests in an environment"),
-        ({"task": "[verifier.environment]\ncpus = 1\n"}, "verifier.environment: tests in an environment of their own"),
+        (
+            {"task": "[verifier]\nenvironment_mode = 'separate'\n"},
+            "verifier.environment_mode: tests in a separate environment",
+        ),
+        ({"task": "[verifier.environment]\ncpus = 1\n"}, "verifier.environment: tests in a separate environment"),
         ({"task": "[environment]\nworkdir = 'app'\n"}, "environment.workdir: must be an absolute path"),
-        ({"task": "[environment]\nmemory = 'big'\n"}, "environment.memory: 'big' is no size"),
+        ({"task": "[environment]\nmemory = 'big'\n"}, "environment.memory: 'big' is not a size"),
         ({"task": "[environment]\nmemory = '1G'\nmemory_mb = 512\n"}, "environment.memory: contradicts memory_mb"),
-        ({"task": "[agent]\nuser = 'a b'\n"}, "agent.user: is no name of a user, and no user id"),
+        ({"task": "[agent]\nuser = 'a b'\n"}, "agent.user: is neither a user name nor a user id"),
         ({"task": "[agent]\nnetwork_mode = 'no-network'\n"}, "agent.network_mode: another network for the agent"),
         (
             {"task": "[environment]\nnetwork_mode = 'allowlist'\nallowed_hosts = ['*.x.org']\n"},
@@ -226,7 +229,7 @@ def test_marks_against_training_are_not_in_the_prompt(tmp_path, text, prompt):
         ),
         (
             {"task": "[environment]\nnetwork_mode = 'allowlist'\nallowed_hosts = ['10.0.0.1']\n"},
-            "environment.allowed_hosts[0]: is no name of a host",
+            "environment.allowed_hosts[0]: is not a host name",
         ),
         ({"task": "[environment]\nallowed_hosts = ['x.org']\n"}, "environment.allowed_hosts: only has an effect with"),
         ({"task": "[environment]\nhealthcheck = {}\n"}, "environment.healthcheck: has no command"),

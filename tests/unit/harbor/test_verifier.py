@@ -77,7 +77,7 @@ def test_tests_that_exceed_their_time_are_an_error_even_with_a_reward():
 
 def test_a_failed_removal_is_an_error():
     found = outcome(FakeContainer(tries=[1]))
-    assert (found.passed, found.explanation.startswith("what the agent left")) == (None, True)
+    assert (found.passed, found.explanation.startswith("the agent's files at")) == (None, True)
 
 
 def test_without_a_container_nothing_is_known():

@@ -42,7 +42,7 @@ def test_which_ids_an_expression_selects(text, selected):
     ],
 )
 def test_what_is_no_expression_is_refused(text, wrong):
-    with pytest.raises(ValueError, match="is no expression of words with and, or, not") as caught:
+    with pytest.raises(ValueError, match="is not an expression of words with and, or, not") as caught:
         parse_keywords(text)
     assert str(caught.value).endswith(wrong)
 

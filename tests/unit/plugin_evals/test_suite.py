@@ -181,7 +181,7 @@ def grader(frontmatter: str, body: str = "") -> dict[str, str]:
             prompt("timeout_seconds: 3601"), "timeout_seconds: must be a number above 0, at most 3,600", id="time"
         ),
         pytest.param(prompt("max_turn: 5"), "unknown key 'max_turn'; did you mean 'max_turns'?", id="a typing error"),
-        pytest.param(prompt("env: {HOME: x}"), "env.HOME: is no variable that a case may set", id="a variable"),
+        pytest.param(prompt("env: {HOME: x}"), "env.HOME: is not a variable that a case may set", id="a variable"),
         pytest.param(prompt("env: {EVAL_X: 1}"), "env.EVAL_X: must be text, not ", id="no text"),
         pytest.param(prompt("tags: a"), "tags: must be a list", id="tags"),
         pytest.param(prompt("a: [", "x"), "prompt.md:3:1: not YAML", id="broken YAML"),
@@ -214,7 +214,7 @@ def grader(frontmatter: str, body: str = "") -> dict[str, str]:
         pytest.param(grader("type: regex\nweight: 0", "x"), "weight: must be more than 0", id="no weight"),
         pytest.param(grader("type: regex\nweight: -1", "x"), "weight: must be a number, 0 or more", id="weight"),
         pytest.param(
-            grader("type: regex", "(a"), "is no regular expression of JavaScript: missing )", id="a bad pattern"
+            grader("type: regex", "(a"), "is not a JavaScript regular expression: missing )", id="a bad pattern"
         ),
         pytest.param(grader("type: regex"), "has no pattern", id="no pattern"),
         pytest.param(grader("type: regex\npattern: a", "b"), "there is a body, too", id="two patterns"),
@@ -388,5 +388,5 @@ def test_eval_folders_outside_of_the_plugin_are_reported(tmp_path, folders):
     suite = loaded(plugin(tmp_path, {MANIFEST: manifest}))
     assert suite.cases == ()
     (invalid,) = suite.invalid
-    assert "is no folder in the plugin" in str(invalid.problem)
+    assert "is not a folder in the plugin" in str(invalid.problem)
     assert str(invalid.problem.key_path) == "experimental.evals"

@@ -159,7 +159,7 @@ def test_a_registry_that_does_not_answer_in_time(tmp_path):
 def test_no_npm(tmp_path):
     told = refused(tmp_path, PATH="/nonexistent")
     assert told == (
-        f"cannot install {CLAUDE}@2.1.197: npm was not found; install Node.js, which brings npm, "
+        f"cannot install {CLAUDE}@2.1.197: npm was not found; install Node.js, which includes npm, "
         "or install the agent yourself and name its program in agent.command"
     )
 

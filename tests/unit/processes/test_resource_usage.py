@@ -250,7 +250,7 @@ def test_the_message_names_use_limit_and_key():
 def test_folders_over_the_limit_are_a_trouble(tmp_path):
     filled(tmp_path, 3 * MIB)
     over = ResourceMonitor(ResourceLimits(disk=2 * MIB), pid=os.getpid(), folders=[tmp_path]).exceeded()
-    message = "its folders hold more than 2 MiB; the limit is that (limits.disk)"
+    message = "its folders have more than 2 MiB, the limit (limits.disk)"
     assert over == Trouble(kind="resource-limit", message=message)
     assert ResourceMonitor(ResourceLimits(disk=9 * MIB), pid=os.getpid(), folders=[tmp_path]).exceeded() is None
 

@@ -273,11 +273,11 @@ def test_columns_in_which_nothing_is_known_are_left_out():
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("a unexpected-passed\nb unexpected-passed", "Every assertion holds although the case expects a failure."),
-        ("a unexpected-passed 2of3", "Some sessions pass although the case expects a failure, the others fail"),
+        ("a unexpected-passed\nb unexpected-passed", "Every assertion passed although the case is expected to fail."),
+        ("a unexpected-passed 2of3", "Some sessions passed although the case is expected to fail, the others fail"),
         (
             "a unexpected-passed 2of3\nb unexpected-passed",
-            "Assertions hold although the case expects a failure: in all",
+            "Assertions passed although the case is expected to fail: in all",
         ),
     ],
 )

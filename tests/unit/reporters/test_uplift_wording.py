@@ -64,8 +64,8 @@ def uplift(**fields: Any) -> Uplift:
                 "fixed, passed in with_skill only: a; b",
                 "newly failing, passed in without_skill only: c",
                 "cost unknown, tokens unknown, time unknown",
-                "1 assertion holds in both arms and tells nothing about the difference: a: It is there",
-                "2 assertions hold in no arm and tell nothing about the difference: a: It is there; a: It is there",
+                "1 assertion passes in both arms and shows nothing about the difference: a: It is there",
+                "2 assertions pass in no arm and show nothing about the difference: a: It is there; a: It is there",
             ],
             id="cases and assertions",
         ),
@@ -97,7 +97,7 @@ def test_markdown_has_a_row_for_each_comparison_and_what_tells_nothing_is_folded
     ]  # fmt: skip
     assert [plain(row[-1]) for row in view.table.rows] == ["helps", "hurts"]
     (folded,) = view.comparisons[0].lists
-    assert folded.title == "12 assertions hold in both arms and tell nothing about the difference"
+    assert folded.title == "12 assertions pass in both arms and show nothing about the difference"
     assert [plain(line) for line in folded.lines] == ["a: It is there"] * MAX_ARM_NAMES + ["2 assertions left out"]
 
 
@@ -131,7 +131,7 @@ def test_a_row_of_the_html_report():
     assert (first.shares, first.uplift, first.verdict) == ("100 % against 50 %", "+50 points [+50, +50]", "helps")
     assert (second.shares, second.uplift) == ("—", "—")
     ((title, lines),) = first.lists
-    assert title == "11 assertions hold in both arms and tell nothing about the difference"
+    assert title == "11 assertions pass in both arms and show nothing about the difference"
     assert lines[-1] == "1 more assertion left out"
     assert "Each case ran in each arm" in arms_paragraph(report)
     assert arms_paragraph(showcase()) == ""

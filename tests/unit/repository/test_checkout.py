@@ -1,4 +1,4 @@
-"""Paths that a commit can choose are walked by descriptors: what leads out, or is no regular file, is refused."""
+"""Paths that a commit can choose are walked by descriptors: what leads out, or is not a regular file, is refused."""
 
 from __future__ import annotations
 

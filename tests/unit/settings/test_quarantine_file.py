@@ -38,7 +38,7 @@ def test_an_entry_has_all_that_reports_show():
         pytest.param(", issue: 'javascript:alert(1)'}", ADDRESS, id="u"),
         pytest.param(", issue: 'https://a/b c'}", ADDRESS, id="blank"),
         pytest.param(", issue: 'https://a/)](x'}", ADDRESS, id="md"),
-        pytest.param(", suite: /}", "quarantine[0].suite: is no pattern that could match anything", id="suite"),
+        pytest.param(", suite: /}", "quarantine[0].suite: is not a pattern that can match anything", id="suite"),
         pytest.param(", runner: ''}", "quarantine[0].runner: must not be empty", id="runner"),
     ],
 )  # fmt: skip

@@ -119,8 +119,8 @@ WRONG = [
     pytest.param({"assertions": [{"type": "file_exists", "path": "../x"}]}, "'../x' is not below", id="upwards"),
     pytest.param({"assertions": [{"type": "file_exists", "path": "/x"}]}, "'/x' is not below", id="absolute"),
     pytest.param({"assertions": [{}]}, "assertions[0]: is empty", id="an empty mapping"),
-    pytest.param({"assertions": [{"passed": True}]}, "has no text that says what has to hold", id="a grade alone"),
-    pytest.param({"assertions": ["a", {"weight": []}]}, "has no text that says what has to hold", id="no text"),
+    pytest.param({"assertions": [{"passed": True}]}, "has no text that says what must be true", id="a grade alone"),
+    pytest.param({"assertions": ["a", {"weight": []}]}, "has no text that says what must be true", id="no text"),
     pytest.param({"assertions": [""]}, "must not be empty", id="an empty text"),
     pytest.param({}, "nothing says when the case is passed", id="nothing"),
     pytest.param({"expectations": []}, "nothing says when the case is passed", id="an empty list"),
@@ -148,8 +148,8 @@ def test_what_a_grader_has_left_is_ignored_with_a_warning(tmp_path):
     )
     assert texts(suite.cases[0]) == ["a", "b"]
     assert [line.partition(": ")[2] for line in warnings(suite)] == [
-        "evals[0].expectations[0].passed: passed is what a grader has answered earlier: it is ignored; remove it",
-        "evals[0].expectations[0].evidence: evidence is what a grader has answered earlier: it is ignored; remove it",
+        "evals[0].expectations[0].passed: passed is an earlier answer of a grader: it is ignored; remove it",
+        "evals[0].expectations[0].evidence: evidence is an earlier answer of a grader: it is ignored; remove it",
     ]
 
 

@@ -170,7 +170,7 @@ def test_messages_that_the_agent_does_not_get_are_named(tmp_path):
     suite = read_evals(tmp_path, {"evals": [{"messages": [system, user], "expectations": ["a"]}]})
     assert [case.prompt for case in suite.cases] == ["p"]
     assert [line.partition(": ")[2] for line in warnings(suite)] == [
-        "evals[0].messages[0]: the message has no effect: the agent gets the prompt alone; add it to the prompt"
+        "evals[0].messages[0]: the message has no effect: the agent gets only the prompt; add it to the prompt"
     ]
 
 
@@ -284,8 +284,8 @@ def test_a_name_with_another_shape_is_one_warning(path, head, near):
 
 
 def test_the_warning_says_what_a_file_of_its_name_has():
-    assert "has no list of cases with prompts" in rejection("evals.json", "{}").reason
-    assert "is called like a list of trigger queries, but has none" in rejection("trigger-evals.json", "[1]").reason
+    assert "but no list of cases with prompts" in rejection("evals.json", "{}").reason
+    assert "has the name of a list of trigger queries, but no queries" in rejection("trigger-evals.json", "[1]").reason
 
 
 # --- trigger lists ----------------------------------------------------------------------------------

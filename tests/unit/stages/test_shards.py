@@ -104,7 +104,7 @@ def test_a_shard_is_what_the_plan_says(number):
 def test_a_digest_that_differs_is_refused():
     made = plan_of(suite(case("a"), case("b")))
     stored = planned(made, shards=2)
-    with pytest.raises(UsageError, match=r"1 case is not what was planned \(bench/core.json b \[claude\]\)"):
+    with pytest.raises(UsageError, match=r"1 case differs from the plan \(bench/core.json b \[claude\]\)"):
         in_shard(made, stored, (1, 2), lambda one: digest_of(one) if one.case.id == "a" else "other")
 
 

@@ -263,7 +263,7 @@ def test_the_last_attempt_that_stored_results_is_known():
 def test_a_run_that_had_not_begun_has_no_beginning(lines):
     found = read(lines)
     assert (found.began, found.sessions) == (None, {})
-    assert [str(one) for one in found.warnings] == ["journal.jsonl:1: is torn off; the run begins anew"] * len(lines)
+    assert [str(one) for one in found.warnings] == ["journal.jsonl:1: is torn off; a new run starts"] * len(lines)
 
 
 REMEDY = "only a run of this version of skillgym-action can be resumed; --output begins a new one"

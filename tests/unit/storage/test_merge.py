@@ -145,7 +145,7 @@ def test_one_case_on_one_runner_is_in_one_run_only():
         one_of(run_report("one passed"), run_report("two passed"), run_report("one failed"))
     assert str(caught.value) == (
         "'one' of bench/core.json on claude is in run-1/results.json and in run-3/results.json;"
-        " name each run once; jobs that run the same cases need runners with ids of their own"
+        " name each run once; jobs that run the same cases need runners with different ids"
     )
 
 

@@ -147,7 +147,7 @@ READS = ["/w/README.md", "/w/docs/a.md"]
         pytest.param(
             "assert any(path.x for path in reads if not path)",
             "  reads: ['/w/README.md', '/w/docs/a.md']\n"
-            "  path.x: never evaluated: the condition holds for none of 2\n"
+            "  path.x: never evaluated: the condition is true for none of 2\n"
             "  any(path.x for path in reads if not path): False",
             id="a condition that holds for none",
         ),

@@ -497,7 +497,7 @@ def test_records_that_others_can_write_to_are_refused(folder, place):
     inside = place / "skillgym-action"
     inside.mkdir()
     inside.chmod(0o777)
-    public = pytest.raises(UsageError, match="closures: others can write to it, or own it; let root alone write to")
+    public = pytest.raises(UsageError, match="closures: others can write to it, or own it; let only root write to")
     with public, closed_to_others([folder], folder, [str(place)]):
         pass
     assert mode(folder) == f"755 {OWN}"

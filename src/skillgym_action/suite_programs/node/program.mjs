@@ -72,7 +72,7 @@ export class SuiteProgram {
       const places = [this.#locations.get(id), location].map(({ path, line, column }) =>
         [path, line, column].filter(Boolean).join(":"),
       );
-      problems.push([`the id ${shown(id)} is used twice: ${places.join(" and ")}`, "give each case an id of its own"]);
+      problems.push([`the id ${shown(id)} is used twice: ${places.join(" and ")}`, "give each case a different id"]);
     }
     if (problems.length) return this.#report(typeof id === "string" && id ? id : `case ${number}`, problems, location);
     const { prompt, tags = [], timeoutMs, expectedFail = false, classifyFailure } = found;
