@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from bad_suites import JSON
 from mistakes import MISTAKES
 from paths import REPOSITORY
+from schema_variants import WHOLE, variants
 from scratch import written
 from skillgym_action.cli import published_schemas
 from skillgym_action.cli.published_schemas import definitions
@@ -26,7 +27,8 @@ from skillgym_action.model.errors import ConfigError, SkillgymError
 from skillgym_action.settings.configuration_file import KINDS, read_config
 from skillgym_action.settings.quarantine_file import entries_of
 from skillgym_action.stages.load import SuiteFileAccess
-from whole_suites import FILES, FOLDER, NoHosts, at, changed, keys_of, mappings_of, misspelled
+from skillgym_action.storage.plan_file import read_plan
+from whole_suites import FOLDER, NoHosts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,7 +167,9 @@ def configuration_loads(folder: Path, text: str) -> bool:
     try:
         config = read_config(folder / "skillgym.config.yaml", "skillgym.config.yaml")
         if workspace := config.file.run.workspace:
-            container_spec(workspace, None, folder, lambda _: None)
+            isolated = workspace.mode == "isolated" and not workspace.cwd
+            cpus = workspace.limits.cpus if workspace.limits else None
+            container_spec(workspace, cpus, folder, lambda _: None, isolated=isolated)
     except (SkillgymError, ContainerKeyError):
         return False
     return True
@@ -185,8 +189,15 @@ def quarantine_loads(text: str) -> bool:
     return not entries_of(read_document(text, path="q", kind="yaml", error=ConfigError)).problems
 
 
+def plan_loads(folder: Path, text: str) -> bool:
+    try:
+        read_plan(written(folder, {"plan.json": text}) / "plan.json", "plan.json")
+    except SkillgymError:
+        return False
+    return True
+
+
 BEYOND_SHAPE = {
-    "secret of GitHub in the configuration": "a text in any place",
     "duplicate key": "parsers keep the last one",
     "doubled-below": "parsers keep the last one",
     "id twice": "ids are compared with each other",
@@ -195,6 +206,19 @@ BEYOND_SHAPE = {
     "deep-pattern": "compiled",
 }
 """What loading refuses and a JSON Schema cannot: the mistakes, and what it takes to find them."""
+_EXISTS = "the file or folder has to exist"
+BEYOND_SHAPE_KEYS = {
+    **dict.fromkeys(("build", "context", "dockerfile", "files", "home"), _EXISTS),
+    "costShare": "the shares of all shards are summed",
+}
+"""Keys whose values loading refuses though they fit the schema, and why."""
+BEYOND_SHAPE_VALUES = {
+    "half of a surrogate pair, which only JSON can write": {"run": {"outputDir": "\ud800"}},
+    "a size in text of less than 4096 bytes": {"run": {"limits": {"memory": "1KB"}}},
+    "an expression of GitHub where no variable is set": {"run": {"outputDir": "${{ github.workspace }}"}},
+    "an API key in the configuration": {"run": {"outputDir": f"sk-ant-api03-{'a1B2' * 20}"}},
+}
+"""Values in any text that loading refuses though the configuration fits the schema."""
 
 
 @pytest.mark.parametrize(
@@ -243,43 +267,81 @@ def agree(folder: Path, name: str, text: str) -> None:
     assert (value is not ... and fits("x-bench", value)) == (loads or name in BEYOND_SHAPE)
 
 
-OTHERS = ("zzmarkzz", 7.25, True, None, ["zzmarkzz"], {"zzmarkzz": "zzmarkzz"}, -1, "")
+def loads(name: str, folder: Path, value: object) -> bool:
+    """Whether the tool loads a file with this value."""
+    text = json.dumps(value)
+    if name == "config":
+        return configuration_loads(folder, text)
+    if name == "plan":
+        return plan_loads(folder, text)
+    return suite_loads(folder, text) if name == "x-bench" else quarantine_loads(text)
 
 
-def variants(value: Any) -> Iterator[tuple[str, Any]]:
-    """A file with a key too many, misspelt, left out, or with a value of another type, at each place."""
-    for path in mappings_of(value):
-        for word in ("zzunknownzz", "x-zz", "$schema"):
-            yield f"{path} {word}", changed(value, (*path, word), "x")
-    for path in keys_of(value):
-        for other in OTHERS:
-            yield f"{path} = {other!r}", changed(value, path, other)
-        copied = json.loads(json.dumps(value))
-        del at(copied, path[:-1])[path[-1]]
-        yield f"{path} left out", copied
-        if len(path[-1]) > 2:
-            copied = json.loads(json.dumps(value))
-            mapping = at(copied, path[:-1])
-            mapping[misspelled(path[-1])] = mapping.pop(path[-1])
-            yield f"{path} misspelt", copied
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WHOLE.items() for value in values])
+def test_the_schema_and_loading_agree_about_every_key(tmp_path, name, value):
+    assert fits(name, value)
+    assert loads(name, tmp_path, value)
+    found = []
+    for path, what, one in variants(value):
+        fitting, loading = fits(name, one), loads(name, tmp_path, one)
+        if fitting != loading and not (fitting and path[-1] in BEYOND_SHAPE_KEYS):
+            found.append((path, what, fitting))
+    assert found == []
 
 
-def test_the_schema_and_loading_agree_about_every_key_of_a_configuration(tmp_path):
-    value = FILES["configuration"].value
-    wrong = [
-        name for name, one in variants(value) if fits("config", one) != configuration_loads(tmp_path, json.dumps(one))
+@pytest.mark.parametrize("what", BEYOND_SHAPE_VALUES)
+def test_loading_refuses_what_a_schema_cannot_say(tmp_path, what):
+    assert fits("config", BEYOND_SHAPE_VALUES[what])
+    assert not loads("config", tmp_path, BEYOND_SHAPE_VALUES[what])
+
+
+def test_a_number_in_quotes_is_refused_with_one_message(tmp_path):
+    written(
+        tmp_path, {"skillgym.config.yaml": 'run: {repeat: "2", maxCost: "2.5", minPassRate: "x", stopEarly: "true"}'}
+    )
+    with pytest.raises(ConfigError) as refused:
+        read_config(tmp_path / "skillgym.config.yaml", "skillgym.config.yaml")
+    assert [(problem.key_path, problem.message, problem.remedy) for problem in refused.value.problems] == [
+        ("run.repeat", 'must be a whole number, not "2"', "write it without quotes"),
+        ("run.maxCost", 'must be a number, not "2.5"', "write it without quotes"),
+        ("run.minPassRate", 'must be a number, not "x"', None),
+        ("run.stopEarly", 'must be true or false, not "true"', "write it without quotes"),
     ]
-    assert wrong == []
 
 
-def test_the_schema_and_loading_agree_about_every_key_of_a_suite(tmp_path):
-    value = FILES["x-bench"].value
-    wrong = [name for name, one in variants(value) if fits("x-bench", one) != suite_loads(tmp_path, json.dumps(one))]
-    assert wrong == []
+def test_keys_are_not_taken_in_the_spelling_of_python(tmp_path):
+    written(tmp_path, {"skillgym.config.yaml": "run: {max_parallel: 2}"})
+    with pytest.raises(ConfigError, match="unknown key 'max_parallel'; did you mean 'maxParallel'"):
+        read_config(tmp_path / "skillgym.config.yaml", "skillgym.config.yaml")
 
 
-def test_the_schema_and_loading_agree_about_every_key_of_a_quarantine_file():
-    entry = {"case": "a*", "suite": "b", "runner": "c", "reason": "r", "owner": "o", "issue": "https://a.example/1"}
-    value = {"quarantine": [{**entry, "expires": "2026-12-15"}]}
-    wrong = [name for name, one in variants(value) if fits("quarantine", one) != quarantine_loads(json.dumps(one))]
-    assert wrong == []
+@pytest.mark.parametrize("name", ["a\0b", ".", "..", "template/..", "x" * 5_000])
+def test_a_dockerfile_that_is_no_path_of_a_file_is_refused(tmp_path, name):
+    value = {"run": {"workspace": {"mode": "isolated", "dockerfile": name}}}
+    assert not loads("config", tmp_path, value)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_files_that_are_changed_have_every_key(name):
+    whole = schema(name)
+    found = set()
+    for value in WHOLE[name]:
+        found |= set(used(whole, whole, value))
+    assert {key for key, _ in properties(name)} - found == set()
+
+
+def used(whole: dict[str, Any], part: dict[str, Any], value: object, name: str = "") -> Iterator[str]:
+    """The keys of the schema that a value has, by their definition."""
+    if reference := part.get("$ref"):
+        name = reference.removeprefix("#/$defs/")
+        yield from used(whole, whole["$defs"][name], value, name)
+    for alternative in (*part.get("anyOf", ()), *part.get("oneOf", ())):
+        yield from used(whole, alternative, value)
+    for item in value if isinstance(value, list) else ():
+        yield from used(whole, part.get("items", {}), item)
+    for key, member in value.items() if isinstance(value, dict) else ():
+        if key in part.get("properties", {}):
+            yield f"{name or whole['title']}.{key}"
+            yield from used(whole, part["properties"][key], member)
+        elif isinstance(part.get("additionalProperties"), dict):
+            yield from used(whole, part["additionalProperties"], member)

@@ -28,12 +28,19 @@ if TYPE_CHECKING:
 FOREIGN_KEY = "skillgym_arms"
 """The key of arms in the files of other programs, none of which has it."""
 
+GITHUB_EXPRESSION = r"\$\{\{\s*(?:secrets|vars|env|github|inputs|matrix|steps|needs|runner|job)\."
+"""What GitHub replaces in workflow files alone, such as ``${{ secrets.KEY }}``."""
+VariableText = Annotated[str, WithJsonSchema({"type": "string", "not": {"pattern": GITHUB_EXPRESSION}})]
 ARM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
 def references(value: object) -> object:
     """A list of names means those variables of the tool's environment."""
-    return {str(name): f"${{{{ {name} }}}}" for name in value} if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    if not all(isinstance(name, str) for name in value):
+        raise ValueError("must be a mapping of names to texts, or a list of names")
+    return {name: f"${{{{ {name} }}}}" for name in value}
 
 
 def _inside(pattern: str) -> str:
@@ -58,6 +65,15 @@ _TOO_DEEP = f"(?!((.*/)?\\*\\*(/|$)){{{MAX_PATTERN_FOLDERS + 1}}})"
 _INSIDE = matching(rf"^(?!/)(?!(.*/)?\.\.(/|$))(?!(.*/)?\.git(/|$)){_TOO_DEEP}.+$")
 
 
+def _folder(path: str) -> str:
+    if "\0" in path:
+        raise ValueError(f"{path!r} is not the path of a folder")
+    return path
+
+
+FolderPath = Annotated[str, Field(min_length=1), AfterValidator(_folder), WithJsonSchema(matching(r"^[^\0]+$"))]
+
+
 class ArmSection(BaseModel):
     """``arms.<id>``: a variant of all sessions. ``files``: a folder whose files are added to workspaces.
 
@@ -69,21 +85,20 @@ class ArmSection(BaseModel):
         frozen=True,
         allow_inf_nan=False,
         alias_generator=camel_case,
-        populate_by_name=True,
         defer_build=True,
     )
 
-    files: Annotated[str | None, Field(min_length=1)] = None
+    files: FolderPath | None = None
     remove: Annotated[
         tuple[Annotated[str, AfterValidator(_inside), WithJsonSchema(_INSIDE)], ...],
         AfterValidator(_few),
         Field(json_schema_extra={"maxItems": MAX_ARM_PATTERNS}),
     ] = ()
-    home: Annotated[str | None, Field(min_length=1)] = None
-    env: Annotated[dict[str, str | None], BeforeValidator(references), AlsoAccepts(TEXTS)] = {}
+    home: FolderPath | None = None
+    env: Annotated[dict[str, VariableText | None], BeforeValidator(references), AlsoAccepts(TEXTS)] = {}
     command_args: tuple[str, ...] = ()
     skill: Literal["head", "base", "none"] = "head"
-    decides: bool = False
+    decides: Annotated[bool, Field(strict=True)] = False
 
 
 def _one_decides(arms: dict[str, ArmSection]) -> dict[str, ArmSection]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
@@ -13,12 +14,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     ValidationError,
     WithJsonSchema,
     model_validator,
 )
 
-from skillgym_action.documents.json_schemas import AlsoAccepts, has, matching, words
+from skillgym_action.documents.json_schemas import AlsoAccepts, any_of, has, matching, words
 from skillgym_action.model.containers import ContainerBuild, ContainerLimits, ContainerSpec, NetworkMode, NetworkPolicy
 
 CPUS, PIDS = "cpus", "pids"
@@ -61,6 +63,12 @@ def _below(value: str) -> str:
     return value
 
 
+def _file(value: str) -> str:
+    if PurePosixPath(value).name in ("", "..") or "\0" in value:
+        raise ValueError(f"{value!r} is not the path of a file, such as ./Dockerfile")
+    return value
+
+
 def _host(value: str) -> str:
     if not _HOST.fullmatch(value):
         raise ValueError(f"{value!r} is not a host: write NAME or NAME:PORT, without a scheme or wildcards")
@@ -71,6 +79,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 _BELOW = matching(r"^(?!/)(?!(.*/)?\.\.(/|$))[^\0]+$")
+_FILE = matching(r"^(?!(\.{0,2}/)*\.{0,2}$)(?!(.*/)?\.\.(/\.?)*$)[^\0]+$")
 _WORKDIR = matching(r"^/(?!(.*/)?\.\.(/|$))[^\0]*[^/.\0][^\0]*$")
 _MODES = ("none", "model-only", "open")
 
@@ -120,29 +129,33 @@ def _network(value: object) -> object:
     return {"mode": value} if isinstance(value, str) else value
 
 
+_WITH_IMAGE = any_of(*(has(key) for key in ("image", "build", "dockerfile")))
+_CPUS = {"required": ["limits"], "properties": {"limits": {"type": "object", **has(CPUS)}}}
+CONTAINER_RULES: list[JsonValue] = [
+    {"not": {"allOf": [has("image"), has("build")]}},
+    {"not": {"allOf": [has("image"), has("dockerfile")]}},
+    {"not": {"allOf": [has("build"), has("dockerfile")]}},
+    {"if": any_of(*(has(key) for key in ("workdir", "user", "network")), _CPUS), "then": _WITH_IMAGE},
+]
+"""What JSON Schemas say of the keys together: one image, and nothing for containers without one."""
+ISOLATED: dict[str, JsonValue] = {
+    "if": _WITH_IMAGE,
+    "then": {"properties": {"mode": {"const": "isolated"}, "cwd": {"enum": [None, ""]}}},
+}
+"""That containers are made for one session each: of workspaces that have a mode."""
+
+
 class ContainerKeys(BaseModel):
     """Keys of ``workspace`` that ask for a container; all of them but ``image``, ``build`` and ``dockerfile`` need it.
 
     ``dockerfile``: short for a build whose context is the folder of that file.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "allOf": [
-                {"not": {"allOf": [has("image"), has("build")]}},
-                {"not": {"allOf": [has("image"), has("dockerfile")]}},
-                {"not": {"allOf": [has("build"), has("dockerfile")]}},
-                {
-                    "if": {"anyOf": [has(key) for key in ("workdir", "user", "network")]},
-                    "then": {"anyOf": [has(key) for key in ("image", "build", "dockerfile")]},
-                },
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"allOf": CONTAINER_RULES})
 
     image: Annotated[Text, AfterValidator(_image), WithJsonSchema(matching(f"^{_ascii(_IMAGE)}$"))] | None = None
     build: ContainerBuildSection | None = None
-    dockerfile: Text | None = None
+    dockerfile: Annotated[Text, AfterValidator(_file), WithJsonSchema(_FILE)] | None = None
     workdir: Annotated[Text, AfterValidator(_workdir), WithJsonSchema(_WORKDIR)] | None = None
     user: Annotated[Text, AfterValidator(_user), WithJsonSchema(matching(f"^{_ascii(_USER)}$"))] | None = None
     network: Annotated[NetworkSection, BeforeValidator(_network), AlsoAccepts(words(_MODES))] | None = None
@@ -227,6 +240,6 @@ def _build(keys: ContainerKeys, folder: Path, refusal: Callable[[Path], str | No
     context = Path(folder, section.context)
     if refused := refusal(context):
         raise ContainerKeyError(key, refused)
-    if not (context / section.dockerfile).is_file():
+    if not os.path.isfile(context / section.dockerfile):  # noqa: PTH113 - names that are too long are no files, too
         raise ContainerKeyError(key, f"there is no {section.dockerfile} in {section.context}")
     return ContainerBuild(context=context, dockerfile=section.dockerfile)

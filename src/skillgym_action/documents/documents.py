@@ -6,6 +6,7 @@ Everything that is wrong with a document becomes a problem with line, column and
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
@@ -42,6 +43,12 @@ _WANTED = {
     "bool_type": "true or false",
 }
 _EMPTY = {"string_too_short", "too_short"}
+_QUOTED = {
+    "float_type": re.compile(r"\s*[-+]?\d+(\.\d+)?\s*"),
+    "int_type": re.compile(r"\s*[-+]?\d+\s*"),
+    "bool_type": re.compile(r"true|false"),
+}
+"""Type that is wanted -> texts that are such a value in quotes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +231,8 @@ def _problem(document: Document, key_path: KeyPath, detail: ErrorDetails, model:
         message = "must not be empty"
     else:
         message = f"must be {_WANTED.get(kind) or detail['msg'].removeprefix('Input should be ')}{_but_is(value)}"
+        if kind in _QUOTED and isinstance(value, str) and _QUOTED[kind].fullmatch(value):
+            remedy = "write it without quotes"
     return Problem(
         message=message, location=document.locate(located), key_path=key_path_text(key_path) or None, remedy=remedy
     )

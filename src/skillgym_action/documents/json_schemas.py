@@ -28,6 +28,11 @@ def matching(pattern: str) -> dict[str, Any]:
     return {"type": "string", "pattern": pattern}
 
 
+def any_case(word: str) -> str:
+    """A regular expression of a word in upper or lower case."""
+    return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else letter for letter in word)
+
+
 def any_of(*schemas: dict[str, Any]) -> dict[str, Any]:
     """The schema of what fits one of these schemas."""
     return {"anyOf": list(schemas)}

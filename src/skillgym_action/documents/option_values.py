@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from skillgym_action.documents.json_schemas import any_of, matching, words
+from skillgym_action.documents.json_schemas import any_case, any_of, matching, words
 from skillgym_action.limits import MAX_PROCESS_LIMIT, MAX_RESOURCE_LIMIT_BYTES, MIN_RESOURCE_LIMIT_BYTES
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.resource_limits import parse_limits, parse_process_count, parse_size
@@ -22,6 +21,8 @@ _DURATION = re.compile(
 def _words(value: object) -> object:
     """The words of a list, or of a text that separates them with commas or line ends."""
     lists = value if isinstance(value, list | tuple) else [value]
+    if None in lists:
+        raise ValueError("must be text, not null")
     return tuple(word.strip() for item in lists for word in re.split(r"[,\n]", str(item)) if word.strip())
 
 
@@ -68,7 +69,7 @@ def _seconds(value: object) -> object:
     """A duration such as ``1h30m`` in seconds; numbers, also as text, are seconds already."""
     if not isinstance(value, str):
         return value
-    with suppress(ValueError):
+    if _PLAIN.fullmatch(value):
         return float(value)
     match = _DURATION.fullmatch("".join(value.split()))
     if not match:
@@ -82,9 +83,16 @@ def _total(match: re.Match[str]) -> float:
 
 
 def _milliseconds(value: object) -> object:
-    """A duration such as ``5m`` in milliseconds; numbers are milliseconds already."""
-    match = _DURATION.fullmatch("".join(value.split())) if isinstance(value, str) else None
-    return round(_total(match) * 1000) if match else value
+    """A duration such as ``5m`` in milliseconds; numbers, also as text, are milliseconds already."""
+    if not isinstance(value, str):
+        return value
+    if re.fullmatch(r"\s*\d+\s*", value):
+        return int(value)
+    match = _DURATION.fullmatch("".join(value.split()))
+    if not match:
+        raise ValueError(f"{value!r} is neither a number of milliseconds nor a duration such as 90s, 5m or 1h30m")
+    seconds = _total(match)
+    return max(round(seconds * 1000), 1) if seconds else 0
 
 
 def _require(value: object) -> object:
@@ -97,13 +105,16 @@ def _require(value: object) -> object:
     return int(text)
 
 
+_PLAIN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)\s*")
 _NUMBER = r"\d+(\.\d+)?\s*"
-_TEXT_DURATION = matching(
-    rf"^(?=.*\d)\s*({_NUMBER}h\s*)?({_NUMBER}m(i\s*n)?(?!\s*s)\s*)?({_NUMBER}s\s*)?({_NUMBER}m\s*s\s*)?$|^\s*{_NUMBER}$"
+_UNITS_TEXT = rf"({_NUMBER}h\s*)?({_NUMBER}m(i\s*n)?(?!\s*s)\s*)?({_NUMBER}s\s*)?({_NUMBER}m\s*s\s*)?"
+_MORE_THAN_ZERO = r"^(?=.*[1-9])\s*"
+WRITTEN_DURATION = any_of(
+    {"type": "number", "exclusiveMinimum": 0},
+    matching(rf"{_MORE_THAN_ZERO}({_UNITS_TEXT}|[+]?(\d+\.?\d*|\.\d+)\s*)$"),
 )
-WRITTEN_DURATION = any_of({"type": "number", "exclusiveMinimum": 0}, _TEXT_DURATION)
 """What a duration in seconds looks like in a file, as a JSON Schema."""
-_TEXT_SIZE = matching(r"^(none|\s*\d{1,19}(\.\d{1,6})?\s*([Bb]|[KMGTkmgt]([Ii]?[Bb]))?\s*)$")
+_TEXT_SIZE = matching(r"^(none|(?=.*[1-9])\s*\d{1,19}(\.\d{1,6})?\s*([Bb]|[KMGTkmgt]([Ii]?[Bb]))?\s*)$")
 _BYTES = {"type": "integer", "minimum": MIN_RESOURCE_LIMIT_BYTES, "maximum": MAX_RESOURCE_LIMIT_BYTES}
 _PROCESSES = {"type": "integer", "minimum": 1, "maximum": MAX_PROCESS_LIMIT}
 _NULL = {"type": "null"}
@@ -116,11 +127,22 @@ def _no_truth(value: object) -> object:
     return value
 
 
+def _whole(value: object) -> object:
+    """A number such as 2.0 as an integer, which it is in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 NOT_TRUE = BeforeValidator(_no_truth)
-PositiveInt = Annotated[int, Field(gt=0), NOT_TRUE]
-NonNegativeInt = Annotated[int, Field(ge=0), NOT_TRUE]
-PositiveFloat = Annotated[float, Field(gt=0), NOT_TRUE]
-NonNegativeFloat = Annotated[float, Field(ge=0), NOT_TRUE]
+WHOLE = BeforeValidator(_whole)
+Switch = Annotated[bool, Field(strict=True)]
+"""True or false, and no text or number that pydantic takes for it."""
+PositiveInt = Annotated[int, Field(gt=0, strict=True), WHOLE]
+"""This and the next ones are for files: a number in quotes is refused."""
+NonNegativeInt = Annotated[int, Field(ge=0, strict=True), WHOLE]
+PositiveFloat = Annotated[float, Field(gt=0, strict=True)]
+NonNegativeFloat = Annotated[float, Field(ge=0, strict=True)]
+WrittenRate = Annotated[float, Field(ge=0, le=1, strict=True)]
+WrittenPoints = Annotated[float, Field(ge=-100, le=100, strict=True)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Lines = Annotated[tuple[str, ...], BeforeValidator(_lines)]
 Shard = Annotated[tuple[int, int], BeforeValidator(_shard)]
@@ -128,13 +150,13 @@ Limits = Annotated[tuple[tuple[str, int | None], ...], BeforeValidator(_limits)]
 """Fields of ``ResourceLimits`` that are set, with their values; None: no limit."""
 Size = Annotated[
     int | Literal["none"] | None,
-    BeforeValidator(lambda value: None if value is None else parse_size(value)),
+    BeforeValidator(lambda value: None if value is None else parse_size(_whole(value))),
     WithJsonSchema(any_of(_BYTES, _TEXT_SIZE, _NULL)),
 ]
 """A limit in bytes, as it may be in files: a number, or text such as ``512MiB``."""
 Count = Annotated[
     int | Literal["none"] | None,
-    BeforeValidator(lambda value: None if value is None else parse_process_count(value)),
+    BeforeValidator(lambda value: None if value is None else parse_process_count(_whole(value))),
     WithJsonSchema(any_of(_PROCESSES, matching(r"^(none|\s*0*[1-9]\d{0,8}\s*)$"), _NULL)),
 ]
 Require = Annotated[
@@ -142,7 +164,9 @@ Require = Annotated[
     BeforeValidator(_require),
     WithJsonSchema(
         any_of(
-            words(("all", "any")), {"type": "integer", "minimum": 1}, matching(r"^\s*([Aa]ll|[Aa]ny|[1-9]\d{0,8})\s*$")
+            words(("all", "any")),
+            {"type": "integer", "minimum": 1},
+            matching(rf"^\s*({any_case('all')}|{any_case('any')}|[1-9]\d{{0,8}})\s*$"),
         )
     ),
 ]
@@ -157,6 +181,8 @@ Milliseconds = Annotated[
     BeforeValidator(_milliseconds),
     NOT_TRUE,
     Field(gt=0),
-    WithJsonSchema(any_of({"type": "integer", "exclusiveMinimum": 0}, _TEXT_DURATION)),
+    WithJsonSchema(
+        any_of({"type": "integer", "exclusiveMinimum": 0}, matching(rf"{_MORE_THAN_ZERO}({_UNITS_TEXT}|\d+\s*)$"))
+    ),
 ]
 """A positive whole number of milliseconds, or text such as ``5m``."""

@@ -13,13 +13,14 @@ import json
 import re
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 
 from skillgym_action.assertions.commands import CommandPasses
 from skillgym_action.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
 from skillgym_action.documents.json_schemas import FREE_KEYS
+from skillgym_action.documents.option_values import WHOLE
 from skillgym_action.javascript.regex import Patterns
 from skillgym_action.limits import MAX_EXPECTATION_CHARACTERS, MAX_EXPECTATION_RULE_WORDS, MAX_SUITE_SECONDS
 from skillgym_action.model.errors import closest_match
@@ -46,6 +47,12 @@ _ESCAPE = re.compile(r"\\(['\"\\nt])")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
+def _true(value: bool) -> bool:  # noqa: FBT001 - pydantic calls it
+    if not value:
+        raise ValueError("must be true, not false")
+    return value
+
+
 class XbenchSection(BaseModel):
     """A mapping in a suite file: types are strict, and unknown keys are errors, except ``x-*`` and ``$schema``."""
 
@@ -60,12 +67,12 @@ class XbenchSection(BaseModel):
 class ExpectationOptions(XbenchSection):
     """The keys of an expectation object that are not its kind. ``timeout`` is in seconds."""
 
-    exists: Literal[True] | None = None
+    exists: Annotated[bool, AfterValidator(_true), WithJsonSchema({"const": True, "type": "boolean"})] | None = None
     contains: str | None = None
     matches: str | None = None
     glob: bool = False
     timeout: Seconds | None = None
-    exits: Annotated[int, Field(ge=0, le=255)] | None = None
+    exits: Annotated[int, Field(ge=0, le=255), WHOLE] | None = None
     fails: bool = False
     fail_fast: bool = Field(default=False, alias="failFast")
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Discriminator, Field, Tag, WithJsonSchema
 
 from skillgym_action.documents.arm_sections import NAMED_ARMS, ArmSection
-from skillgym_action.documents.container_sections import ContainerKeys
+from skillgym_action.documents.container_sections import MAX_CPUS, ContainerKeys
 from skillgym_action.documents.option_values import Count, Size  # noqa: TC001 - pydantic reads annotations
 from skillgym_action.formats.xbench_expectations import ExpectationSection, Seconds, Text, XbenchSection
 from skillgym_action.formats.xbench_schema import WRITTEN_EXPECTATION
@@ -45,7 +45,7 @@ class SuiteLimitsSection(XbenchSection):
     disk: Size = None
     processes: Count = None
     file_size: Size = Field(default=None, alias="fileSize")
-    cpus: float | None = Field(default=None, gt=0)
+    cpus: float | None = Field(default=None, gt=0, le=MAX_CPUS)
     pids: Count = None
 
 

@@ -30,6 +30,7 @@ _KINDS = {
     "no-file": ("glob",),
 }
 _SHARED = "failFast"
+_VARIABLE = {"type": "string", "not": {"pattern": r"\$\{"}}  # suites must not read variables of the tool
 _ABSENT = {"type": "null"}  # a key that is null counts as left out
 
 
@@ -43,10 +44,12 @@ def completed(schema: dict[str, Any]) -> dict[str, Any]:
     case = parts["CaseSection"]["properties"]
     case["id"].update(text, maxLength=MAX_CASE_ID_CHARACTERS)
     case["prompt"].update(text)
+    _text_option(case["model"]).update(text)
+    variables = {"type": "object", "additionalProperties": any_of(_VARIABLE, _ABSENT)}
+    parts[_ARMS]["properties"]["env"] = any_of(variables, {"type": "array", "maxItems": 0}) | {"default": {}}
+    parts["SuiteLimitsSection"]["not"] = {"allOf": [has("processes"), has("pids")]}
     schema["properties"]["cases"].update(minItems=1, maxItems=MAX_SUITE_CASES)
-    for option in schema["properties"]["name"]["anyOf"]:
-        if option["type"] == "string":
-            option["maxLength"] = MAX_CASE_ID_CHARACTERS
+    _text_option(schema["properties"]["name"])["maxLength"] = MAX_CASE_ID_CHARACTERS
     _one_kind(parts["ExpectationSection"])
     return schema
 
@@ -68,10 +71,14 @@ def _one_kind(section: dict[str, Any]) -> None:
         {"not": {"required": ["fails", "exits"], "properties": {"fails": {"const": True}, "exits": {"not": _ABSENT}}}},
     ]
     for key in ("contains", "matches"):
-        for option in section["properties"][key]["anyOf"]:
-            if option["type"] == "string":
-                option["minLength"] = 1
+        _text_option(section["properties"][key])["minLength"] = 1
+    _text_option(section["properties"]["test"])["pattern"] = f"^{_PLAIN}*$"
     for key in ("file", "diff", "no-file"):
-        for option in section["properties"][key]["anyOf"]:
-            if option["type"] == "string":
-                option["pattern"] = rf"^(?!{_OUTSIDE})"
+        _text_option(section["properties"][key])["pattern"] = rf"^(?!{_OUTSIDE}){_PLAIN}*$"
+
+
+def _text_option(value: dict[str, Any]) -> dict[str, Any]:
+    """The schema of the text that a value may be."""
+    option: dict[str, Any]
+    (option,) = [option for option in value["anyOf"] if option["type"] == "string"]
+    return option

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.arm_sections import GITHUB_EXPRESSION
 from skillgym_action.documents.documents import program_document, read_document, validated
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH, read_bytes, read_text
@@ -35,8 +36,7 @@ PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
 UNSUPPORTED = (("run", "judge", "agent"),)
 SNAPSHOTS = "skillgym.snapshots.json"  # the default of snapshots.path
 REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
-EXPRESSION = re.compile(r"\$\{\{\s*(?:secrets|vars|env|github|inputs|matrix|steps|needs|runner|job)\.")
-"""What GitHub replaces in workflow files, such as ``${{ secrets.KEY }}``."""
+EXPRESSION = re.compile(GITHUB_EXPRESSION)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

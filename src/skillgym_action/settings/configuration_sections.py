@@ -17,24 +17,25 @@ from pydantic import (
 )
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
-from skillgym_action.documents.arm_sections import ArmsByName, references
-from skillgym_action.documents.container_sections import ContainerKeys
+from skillgym_action.documents.arm_sections import ArmsByName, VariableText, references
+from skillgym_action.documents.container_sections import CONTAINER_RULES, ISOLATED, MAX_CPUS, ContainerKeys
 from skillgym_action.documents.json_schemas import TEXTS, AlsoAccepts, matching, words
 from skillgym_action.documents.option_values import (
-    NOT_TRUE,
+    WHOLE,
     WRITTEN_DURATION,
     Count,
     Duration,
     Milliseconds,
     NonNegativeFloat,
     NonNegativeInt,
-    Points,
     PositiveFloat,
     PositiveInt,
-    Rate,
     Require,
     Size,
+    Switch,
     Words,
+    WrittenPoints,
+    WrittenRate,
 )
 from skillgym_action.filesystem.globs import matches_nothing
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
@@ -54,7 +55,6 @@ class _Model(BaseModel):
         frozen=True,
         allow_inf_nan=False,
         alias_generator=camel_case,
-        populate_by_name=True,
         defer_build=True,
     )
 
@@ -87,7 +87,7 @@ def _reporter(value: object) -> object:
     return reporter_of_skillgym(value) if isinstance(value, str) else reporter_of_skillgym("")
 
 
-Environment = Annotated[dict[str, str], BeforeValidator(references), AlsoAccepts(TEXTS)]
+Environment = Annotated[dict[str, VariableText], BeforeValidator(references), AlsoAccepts(TEXTS)]
 """Variables with their values, or a list of variables whose values are passed on."""
 
 
@@ -126,11 +126,13 @@ class BootstrapSection(_Model):
 class WorkspaceLimitsSection(_Model):
     """``run.workspace.limits``: of the containers; other limits are ``run.limits``."""
 
-    cpus: PositiveFloat | None = None
+    cpus: Annotated[PositiveFloat, Field(le=MAX_CPUS)] | None = None
 
 
 class WorkspaceSection(_Model, ContainerKeys):
     """``run.workspace``: the default for suites without a workspace of their own."""
+
+    model_config = ConfigDict(json_schema_extra={"allOf": [*CONTAINER_RULES, ISOLATED]})
 
     mode: Literal["none", "shared", "isolated"]
     cwd: str | None = None
@@ -145,7 +147,9 @@ class JudgeSection(_Model):
     api: Literal["anthropic", "openai"]
     model: Annotated[str, Field(min_length=1)]
     env: Environment = {}
-    votes: Annotated[int, Field(ge=1, le=MAX_JUDGE_VOTES), NOT_TRUE, AfterValidator(_odd), WithJsonSchema(_ODD)] = 1
+    votes: Annotated[
+        int, Field(ge=1, le=MAX_JUDGE_VOTES, strict=True), WHOLE, AfterValidator(_odd), WithJsonSchema(_ODD)
+    ] = 1
 
 
 class LimitsSection(_Model):
@@ -167,7 +171,7 @@ class RunSection(_Model):
     max_parallel: PositiveInt | None = None
     repeat: PositiveInt | None = None
     require: Require | None = None
-    stop_early: bool = False
+    stop_early: Switch = False
     stop: Stop | None = None
     on_limit: OnLimit | None = None
     repeat_failure: NonNegativeInt | None = None
@@ -177,12 +181,12 @@ class RunSection(_Model):
     tags: tuple[str, ...] = ()
     fail_on: FailOn | None = None
     baseline: str | None = None
-    baseline_optional: bool = False
+    baseline_optional: Switch = False
     max_cost: PositiveFloat | None = None
-    allow_partial: bool = False
-    min_pass_rate: Rate | None = None
-    max_error_rate: Rate | None = None
-    min_uplift: Points | None = None
+    allow_partial: Switch = False
+    min_pass_rate: WrittenRate | None = None
+    max_error_rate: WrittenRate | None = None
+    min_uplift: WrittenPoints | None = None
     judge: JudgeSection | None = None
     limits: LimitsSection | None = None
     keep: Keep | None = None
@@ -241,9 +245,9 @@ class ReportSection(_Model):
     comment: CommentMode | None = None
     comment_when: CommentWhen | None = None
     comment_id: str | None = None
-    review_comments: bool | None = None
+    review_comments: Switch | None = None
     status: StatusMode | None = None
-    html: bool | None = None
+    html: Switch | None = None
     templates: str | None = None
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from skillgym_action.documents.json_schemas import any_of, matching, words
+from skillgym_action.documents.json_schemas import any_case, any_of, matching, words
 from skillgym_action.documents.option_values import Words, all_known
 from skillgym_action.limits import DEFAULT_REUSE_DAYS, MAX_REUSE_DAYS
 from skillgym_action.model.errors import did_you_mean
@@ -102,18 +102,19 @@ def reuse_days(value: str) -> float | None:
     return int(age[:-1]) / _PER_DAY[age[-1]] if age else DEFAULT_REUSE_DAYS
 
 
-_CONDITION = f"({'|'.join(FAIL_ON)})"
-_CONDITIONS = matching(rf"^[\s,]*(none|{_CONDITION}(\s*[,\n]\s*{_CONDITION})*)?[\s,]*$")
+_CONDITION = f"({'|'.join(map(any_case, FAIL_ON))})"
+_SEVERAL = rf"{_CONDITION}(\s*[,\n]\s*{_CONDITION})*"
+_NONE = any_case("none")
 FailOn = Annotated[
     Words,
     all_known((*FAIL_ON, "none")),
     AfterValidator(_alone),
     WithJsonSchema(
         any_of(
-            {"type": "array", "items": words(FAIL_ON)},
-            {"type": "array", "items": words(("none",)), "maxItems": 1},
+            {"type": "array", "items": any_of(words(FAIL_ON), matching(rf"^[\s,]*({_SEVERAL})?[\s,]*$"))},
+            {"type": "array", "items": any_of(words(("none",)), matching(rf"^[\s,]*{_NONE}[\s,]*$")), "maxItems": 1},
             words((*FAIL_ON, "none")),
-            _CONDITIONS,
+            matching(rf"^[\s,]*({_NONE}|{_SEVERAL})?[\s,]*$"),
         )
     ),
 ]
@@ -127,9 +128,11 @@ StoreName = Annotated[
     ),
 ]
 """``branch``, ``none``, ``artifact``; ``artifact=`` and a workflow's file name; or ``path=`` and a folder or file."""
+_REUSE_AGE = rf"{any_case(',max-age=')}([1-9][0-9]?[Dd]|[1-9][0-9]{{0,3}}[Hh])"
+_REUSE_TEXT = rf"^\s*({any_case('never')}|{any_case('unchanged')}({_REUSE_AGE})?)\s*$"
 Reuse = Annotated[
     str,
     BeforeValidator(_reuse),
-    WithJsonSchema(any_of(words(REUSE), matching(r"^unchanged,max-age=[1-9][0-9]{0,3}[dh]$"))),
+    WithJsonSchema(any_of(words(REUSE), matching(_REUSE_TEXT))),
 ]
 """``never``, or ``unchanged`` with an age in days or hours: ``unchanged,max-age=14d``."""

@@ -79,7 +79,6 @@ class EntrySection(BaseModel):
         extra="forbid",
         frozen=True,
         alias_generator=camel_case,
-        populate_by_name=True,
         defer_build=True,
         json_schema_extra=FREE_KEYS,
     )

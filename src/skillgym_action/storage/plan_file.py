@@ -15,6 +15,7 @@ from pydantic_core import from_json
 
 from skillgym_action.documents.json_text import Extent, refuse_doubled, refuse_large
 from skillgym_action.documents.located_values import NotationError
+from skillgym_action.documents.option_values import NOT_TRUE, WHOLE
 from skillgym_action.limits import MAX_PLAN_BYTES, MAX_PLANNED_EXECUTIONS, MAX_RESULTS_ERRORS, MAX_SHARDS
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.shard_plan import PlannedExecution, PlannedShard, ShardPlan
@@ -68,13 +69,13 @@ class PlanFile(MappedModel):
 
     noun: ClassVar = ShardPlan
 
-    schema_: Annotated[Literal[1], FieldSource(read=False, compute=lambda _: 1), Field(alias="schema")]
+    schema_: Annotated[Literal[1], NOT_TRUE, FieldSource(read=False, compute=lambda _: 1), Field(alias="schema")]
     version: Annotated[str, Field(max_length=100)]
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
-    jobs: Annotated[int, Field(ge=1, le=100_000)]
+    jobs: Annotated[int, Field(ge=1, le=100_000), WHOLE]
     target: Seconds | None = None
     source: Annotated[str, Field(max_length=4_096)] | None = None
-    known: Count
+    known: Annotated[Count, WHOLE]
     shards: Annotated[Several[PlannedShardEntry], Field(min_length=1, max_length=MAX_SHARDS)]
 
 

@@ -11,7 +11,7 @@ from skillgym_action.model.early_end import EarlyEnd
 from skillgym_action.model.errors import Problem
 from skillgym_action.settings.configuration_sections import ReportSection
 
-SECTION = ReportSection(comment="recreate", comment_id="nightly", status="on")
+SECTION = ReportSection.model_validate({"comment": "recreate", "commentId": "nightly", "status": "on"})
 
 
 def settings(*sections, **inputs):

@@ -340,7 +340,7 @@ def test_the_object_form_takes_a_pattern_with_or_without_slashes(pattern):
         pytest.param({"diff": "a", "test": "b"}, "must have exactly one of file, test, diff, no-file", id="two-kinds"),
         pytest.param({"file": "a"}, "file needs exactly one of exists, contains, matches", id="no-rule"),
         pytest.param({"file": "a", "exists": True, "contains": "x"}, "file needs exactly one of", id="two-rules"),
-        pytest.param({"file": "a", "exists": False}, "expect[0].exists: must be True, not false", id="exists-not"),
+        pytest.param({"file": "a", "exists": False}, "expect[0].exists: must be true, not false", id="exists-not"),
         pytest.param({"file": "a", "contains": ""}, "contains needs something to look for", id="empty"),
         pytest.param({"file": "../a", "exists": True}, "the path ../a leads out of the workspace", id="escaping"),
         pytest.param({"diff": "a", "timeout": 3}, "timeout does not go with diff", id="surplus"),

@@ -84,10 +84,10 @@ def problems(folder: Path, text: str | bytes, name: str = "skillgym.config.yaml"
 )
 def test_the_same_configuration_in_each_notation(tmp_path, ending, text):
     file = read(tmp_path, text, f"skillgym.config.{ending}").file
-    run = {"schedule": "parallel", "max_parallel": 3, "repeat_failure": 2, "tags": ("smoke",), "fail_on": ("failed",)}
-    agent = {"type": "command", "command": ("./agent.sh", "{prompt}"), "command_args": ("-v",), "env": {"A": "1"}}
+    run = {"schedule": "parallel", "maxParallel": 3, "repeatFailure": 2, "tags": ("smoke",), "failOn": ("failed",)}
+    agent = {"type": "command", "command": ("./agent.sh", "{prompt}"), "commandArgs": ("-v",), "env": {"A": "1"}}
     assert file == ConfigFile.model_validate(
-        {"run": run, "defaults": {"timeout_ms": 5000}, "runners": {"sh": {"agent": agent}}}
+        {"run": run, "defaults": {"timeoutMs": 5000}, "runners": {"sh": {"agent": agent}}}
     )
 
 
