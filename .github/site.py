@@ -23,6 +23,7 @@ DOCS, BUILT = ROOT / "docs", ROOT / ".cache" / "site"
 SETTINGS = ROOT / "mkdocs.yml"
 BRANCH = "blob/main"
 FIRST_PAGE = "index.md"
+ASKS_GITHUB = 'data-md-component="source"'  # the theme's script then requests the numbers of stars from GitHub
 LINK = re.compile(r"(\]\(|\b(?:src|srcset|href)=\")(?!\w+:|#)([^)\"#\s]+)(#[^)\"\s]*)?")
 
 
@@ -44,7 +45,11 @@ def main() -> int:
         if isinstance(schema, dict):
             (folder / f"{name}.json").write_text(f"{json.dumps(schema, indent=2)}\n", encoding="utf-8")
     program = Path(sys.executable).with_name("zensical")
-    return subprocess.run([program, "build", "--strict", "--config-file", SETTINGS], cwd=ROOT, check=False).returncode
+    command = [program, "build", "--strict", "--config-file", SETTINGS]
+    code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    for page in BUILT.glob("html/**/*.html"):
+        page.write_text(page.read_text(encoding="utf-8").replace(ASKS_GITHUB, ""), encoding="utf-8")
+    return code
 
 
 def with_site_links(original: Path, page: Path, repository: str) -> str:

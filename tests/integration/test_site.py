@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
-import shutil
-import subprocess
-import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import lxml.html
 import pytest
 import yaml
 
+from built_site import build, built, copied
 from paths import REPOSITORY
 from skillgym_action.cli.schema import SCHEMAS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".cache", ".*_cache", ".skillgym-results", "__pycache__")
-
-
-def copied(folder: Path) -> Path:
-    """The repository in another folder: pages link to any of its files."""
-    shutil.copytree(REPOSITORY, folder / "repository", ignore=LEFT_OUT)
-    return folder / "repository"
-
-
-def build(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, folder / ".github/site.py"], cwd=folder, capture_output=True, text=True, check=False
-    )
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    folder = copied(tmp_path_factory.mktemp("site"))
-    built = build(folder)
-    assert built.returncode == 0, built.stdout + built.stderr
-    return folder / ".cache/site/html"
+    return built(tmp_path_factory.mktemp("site"))
 
 
 def test_every_document_is_a_page_and_in_the_navigation(site):
@@ -60,6 +44,7 @@ def test_the_first_page_is_the_readme_with_links_that_fit(site):
 
 def test_pages_ask_no_other_server(site):
     page = (site / "index.html").read_text(encoding="utf-8")
+    assert 'data-md-component="source"' not in page
     loaded = re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=\"?(https?://[^\"\s>]+)", page)
     assert [address for address in loaded if "org.github.io" not in address] == []
 
@@ -69,6 +54,27 @@ def test_the_schemas_are_published(site):
         schema = make()
         if isinstance(schema, dict):
             assert json.loads((site / "schemas/v1" / f"{name}.json").read_text(encoding="utf-8")) == schema
+
+
+def test_tables_have_names_for_all_columns_pictures_have_texts_and_no_heading_level_is_left_out(site):
+    problems = []
+    for path in sorted(site.rglob("*.html")):
+        document = lxml.html.parse(path, lxml.html.HTMLParser(encoding="utf-8"))
+        (main,) = document.xpath("//main") or [document.getroot()]
+        found = [
+            f"{one.tag} {one.get('src', '')}" for one in main.xpath(".//th[not(normalize-space())] | .//img[not(@alt)]")
+        ]
+        levels = [int(one.tag[1]) for one in main.xpath(".//article//*[self::h1 or self::h2 or self::h3 or self::h4]")]
+        found += [f"h{below} below h{above}" for above, below in pairwise([0, *levels]) if below > above + 1]
+        problems += [f"{path.relative_to(site)}: {one}" for one in found]
+    assert problems == []
+
+
+def test_every_page_is_at_most_two_clicks_from_the_first_one(site):
+    page = lxml.html.parse(site / "index.html")
+    linked = {posixpath.normpath(link) for link in page.xpath("//nav[contains(@class, 'md-nav--primary')]//a/@href")}
+    pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")} - {"404.html", "index.html"}
+    assert pages - linked == set()
 
 
 @pytest.mark.parametrize("link", ["nowhere.md", "../reference/limits.md#nowhere"])

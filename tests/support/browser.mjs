@@ -11,18 +11,19 @@ const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] }
 let context, page, seen;
 
 const methods = {
-  async open(url, options) {
+  // `served`: the address that pages may load files from; else they may only load local files.
+  async open(url, { served = "file:", ...options }) {
     await context?.close();
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     seen = { requests: [], blocked: [], errors: [], dialogs: [] };
     await context.route("**/*", route => {
       const address = route.request().url();
-      if (address.startsWith("file:")) return route.continue();
+      if (address.startsWith(served)) return route.continue();
       seen.requests.push(address);
       return route.abort();
     });
     page = await context.newPage();
-    page.on("request", request => { if (!request.url().startsWith("file:")) seen.requests.push(request.url()); });
+    page.on("request", request => { if (!request.url().startsWith(served)) seen.requests.push(request.url()); });
     page.on("requestfailed", request => {
       if (!/csp/i.test(request.failure()?.errorText ?? "")) return;
       seen.blocked.push(request.url());
@@ -44,6 +45,7 @@ const methods = {
   click: selector => page.locator(selector).first().click(),
   fill: (selector, text) => page.locator(selector).fill(text),
   select: (selector, value) => page.locator(selector).selectOption(value),
+  wait: (selector, state) => page.locator(selector).first().waitFor({ state }),
   press: key => page.keyboard.press(key),
   media: options => page.emulateMedia(options),
   shot: async (path, options) => { await page.screenshot({ path, fullPage: true, ...options }); },

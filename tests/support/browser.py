@@ -44,6 +44,10 @@ class Browser:
         """Open a file in a new context; the milliseconds until it is loaded."""
         return float(self.call("open", f"{file.as_uri()}{fragment}", options))
 
+    def visit(self, site: str, page: str, **options: Any) -> float:
+        """Open a page of a site that a server on this machine has; ``site``: its address, which pages may request."""
+        return float(self.call("open", f"{site}{page}", {"served": site, **options}))
+
     def go(self, fragment: str) -> None:
         self.call("go", fragment)
 
@@ -60,6 +64,10 @@ class Browser:
 
     def click(self, selector: str) -> None:
         self.call("click", selector)
+
+    def wait(self, selector: str, state: str = "visible") -> None:
+        """Wait until an element is ``visible``, or ``attached`` to the page."""
+        self.call("wait", selector, state)
 
     def press(self, *keys: str) -> None:
         for key in keys:
