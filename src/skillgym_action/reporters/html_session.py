@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import quote_plus
 
 from skillgym_action.limits import MAX_HTML_PATHS, MAX_HTML_STEPS, MAX_HTML_TEXT_CHARACTERS, MAX_SKILL_EVIDENCE
 from skillgym_action.model.scores import SCORE_DIGITS
@@ -57,7 +58,12 @@ def address(result: Result, *, other: bool = False) -> str:
     parts = {"suite": result.suite.path, "case": result.case_id, "runner": result.runner.id if result.runner else ""}
     if other:
         parts["arm"] = result.arm or ""
-    return "#" + urlencode({name: _SURROGATE.sub("\ufffd", text) for name, text in parts.items()})
+    return "#" + "&".join([f"{name}={_quoted(text)}" for name, text in parts.items()])
+
+
+@lru_cache(maxsize=256)  # executions that follow each other have the same suite, case or runner
+def _quoted(text: str) -> str:
+    return quote_plus(_SURROGATE.sub("\ufffd", text))
 
 
 class Arms:

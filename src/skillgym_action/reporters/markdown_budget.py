@@ -83,8 +83,8 @@ class RowBudget:
         return self._reserve(overhead + self.size(after) - self.size(before))
 
     def size(self, strings: Iterable[str]) -> int:
-        """The size of all ``strings``."""
-        return sum(map(self.measure, strings))
+        """The size of all ``strings``: ``measure`` returns the same for them together as for one after the other."""
+        return self.measure("".join(strings))
 
     def _reserve(self, size: int) -> bool:
         self.full = self.full or size > self.left

@@ -105,7 +105,10 @@ class _Entry:
 
     def strings(self, row: Row) -> Iterator[Markup]:
         """What is shown of a row."""
-        return replace(self.shown(row), label=NOTHING).strings()
+        hidden = (
+            {"label"} | ({"case"} if self.one_case else set()) | ({"message", "assertion"} if self.shared else set())
+        )
+        return row.strings(frozenset(hidden))
 
     def rows_shown(self) -> Iterator[Row]:
         """The rows as they are shown. Details that are those of the row before are not repeated."""

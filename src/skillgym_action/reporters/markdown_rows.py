@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from skillgym_action.limits import MAX_LEAK_LOCATIONS
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.reporters.markdown_budget import ReportExtent
     from skillgym_action.reporters.markdown_excerpts import Excerpt
+    from skillgym_action.reporters.wording import Cause
 
 NAME, MESSAGE = 120, 400  # characters
 _EXPECTATIONS = {
@@ -92,17 +94,17 @@ class Row:
     parts: tuple[Part, ...] = ()
     artifacts: Markup = NOTHING
 
-    def strings(self) -> Iterator[Markup]:
-        """All of its texts."""
-        yield from _lines_of(self)
+    def strings(self, hidden: frozenset[str] = frozenset()) -> Iterator[Markup]:
+        """All of its texts, without those of the fields in ``hidden``."""
+        yield from _lines_without(hidden)(self)
         for part in self.parts:
             yield part.title
             yield part.text
 
 
-_lines_of: Callable[[Row], tuple[Markup, ...]] = attrgetter(
-    *(field.name for field in fields(Row) if field.name != "parts")
-)
+@cache
+def _lines_without(hidden: frozenset[str]) -> Callable[[Row], tuple[Markup, ...]]:
+    return attrgetter(*(field.name for field in fields(Row) if field.name not in {*hidden, "parts"}))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,41 +148,49 @@ class Rows:
     def brief(self, result: Result) -> Row:
         """A row with the kind of its reason, and the location."""
         reason = cause(result)
-        return Row(
-            case=self.case(result),
-            runner=code(runner_id(result)),
-            place=code(str(reason.location)),
-            label=inline(reason.label, NAME),
-            news=markup("new") if result.index in self.newly_failing else NOTHING,
-            retries=_retries(result),
-            sessions=markup(sessions_passed(result, self.repetitions)),
-        )
+        return Row(**self._brief(result, reason), place=code(str(reason.location)))
 
-    def reasoned(self, result: Result) -> Row:
+    def _brief(self, result: Result, reason: Cause) -> dict[str, Any]:
+        """What all rows with a reason have, by the names of the fields."""
+        return {
+            "case": self.case(result),
+            "runner": code(runner_id(result)),
+            "label": inline(reason.label, NAME),
+            "news": markup("new") if result.index in self.newly_failing else NOTHING,
+            "retries": _retries(result),
+            "sessions": markup(sessions_passed(result, self.repetitions)),
+        }
+
+    def reasoned(
+        self, result: Result, *, detail: Markup = NOTHING, parts: tuple[Part, ...] = (), artifacts: Markup = NOTHING
+    ) -> Row:
         """A row with its reason on one line, and a link to the location if there is one."""
         reason = cause(result)
         message = clipped(reason.message.strip().partition("\n")[0], MESSAGE)
         others = len(not_holding(result)) - bool(reason.assertion)
         more = f" (and {counted(others, 'more assertion')})" if reason.assertion and others > 0 else ""
-        return replace(
-            self.brief(result),
+        return Row(
+            **self._brief(result, reason),
             place=self.place(reason.location),
             assertion=code(reason.assertion or ""),
-            message=inline(message) + more,
+            message=markup(f"{inline(message)}{more}"),
+            detail=detail,
+            parts=parts,
+            artifacts=artifacts,
         )
 
     def troubled(self, result: Result) -> Row:
         """A row with its reason and the folder with the logs that the remedy names."""
-        return replace(self.reasoned(result), artifacts=code(result.directory or ""))
+        return self.reasoned(result, artifacts=code(result.directory or ""))
 
     def detailed(self, result: Result) -> Row:
         """A row with its whole reason."""
-        return replace(self.reasoned(result), detail=self._detail(result, evidence=False))
+        return self.reasoned(result, detail=self._detail(result, evidence=False))
 
     def proven(self, result: Result, excerpt: Excerpt | None = None) -> Row:
         """A row with its whole reason, the evidence, and what the session left."""
-        return replace(
-            self.reasoned(result),
+        return self.reasoned(
+            result,
             detail=self._detail(result, evidence=True),
             parts=tuple(self._parts(excerpt)) if excerpt else (),
             artifacts=code(result.directory or ""),

@@ -290,6 +290,8 @@ def _attributes(values: Json) -> list[Json]:
 
 
 def _value(value: object) -> Json:
+    if isinstance(value, str):
+        return {"stringValue": _clipped(value)}
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):
@@ -307,7 +309,8 @@ def _message(role: str, text: object) -> str | None:
 
 
 def _clipped(text: str) -> str:
-    return clipped(visible(text), MAX_TRACE_TEXT_CHARACTERS)
+    text = visible(text)
+    return text if len(text) <= MAX_TRACE_TEXT_CHARACTERS else clipped(text, MAX_TRACE_TEXT_CHARACTERS)
 
 
 def _text(value: object) -> str | None:

@@ -6,7 +6,7 @@ where the noun has its value: in the attribute of the same name, or in the one t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -127,19 +127,28 @@ def _reader(model: type[MappedModel]) -> Callable[[MappedModel, Mapping[str, obj
     paths = [field.path for field in fields]
     values_of = attrgetter(*(field.name for field in fields), _PLACEHOLDER)
     nested = [(field.path, _nested_reader(field.entry, is_list=field.is_list)) for field in fields if field.entry]
+    parts = [(part, noun, _attributes_of(part, paths)) for part, noun in model.parts.items()]
 
     def noun_of(entry: MappedModel, more: Mapping[str, object]) -> Any:
         found = dict(zip(paths, values_of(entry), strict=False))
         for path, convert in nested:
             if found[path] is not None:
                 found[path] = convert(found[path])
-        found |= entry.attributes()
-        for part, noun in model.parts.items():
-            own = [path for path in found if path.startswith(f"{part}.")]
-            found[part] = noun(**{path.removeprefix(f"{part}."): found.pop(path) for path in own})
+        others = entry.attributes()
+        found |= others
+        for part, noun, attributes in parts:
+            own = {name: found.pop(path) for path, name in attributes}
+            if others:
+                own |= {name: found.pop(path) for path, name in _attributes_of(part, others) if path in found}
+            found[part] = noun(**own)
         return model.noun(**found, **more)
 
     return noun_of
+
+
+def _attributes_of(part: str, paths: Iterable[str]) -> list[tuple[str, str]]:
+    """The paths of attributes of a part of the noun, with their names in it."""
+    return [(path, path.removeprefix(f"{part}.")) for path in paths if path.startswith(f"{part}.")]
 
 
 def _nested_reader(model: type[MappedModel], *, is_list: bool) -> Callable[[Any], object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -41,6 +42,10 @@ class ArtifactRoot:
 
     folder: Path
     parts: tuple[str, ...] = ()
+    path: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", os.path.join(self.folder, *self.parts))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,10 +70,14 @@ class RunArtifacts:
 
     def _read(self, roots: Iterable[ArtifactRoot], directory: str, most: int) -> SessionArtifacts:
         found = []
-        for root in dict.fromkeys(roots):
-            parts = (*root.parts, *directory.split("/"))
-            if any(part in ("", ".", "..") for part in parts):
-                continue
+        below = directory.split("/")
+        if any(part in ("", ".", "..") for part in below):
+            return NOT_STORED
+        # Of many merged runs one has the session. This finds the others with one call each; it may pass links, and so
+        # only decides where to look.
+        with_it = dict.fromkeys(root for root in roots if os.path.lexists(f"{root.path}/{directory}"))
+        for root in with_it:
+            parts = (*root.parts, *below)
             with suppress(OSError):
                 if is_folder(root.folder, parts):
                     found.append(_SessionFolder(root.folder, parts, most, self.redact))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from operator import is_
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from skillgym_action.limits import MAX_REDACTED_PARTS, REDACTION_OVERLAP_CHARACTERS
@@ -22,7 +22,7 @@ from skillgym_action.text.secret_forms import (
 from skillgym_action.text.secret_search import SecretIndex, hidden_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from _typeshed import DataclassInstance
 
@@ -126,6 +126,11 @@ class Redactor:
                 text = _without(pattern.regex, text, found)
         return self._without_truncated(text) if self._forms and is_truncated(text) else text
 
+    def _is_clean(self, text: str) -> bool:
+        """Whether ``text`` would stay as it is, and any part of it would; False if that takes a closer look."""
+        found = self._index.candidates(text) or any(map(text.__contains__, self._words))
+        return not (found or (self._forms and is_truncated(text)))
+
     def _without_known(self, text: str, candidates: set[int], found: set[Leak] | None) -> str:
         for number in sorted(candidates):
             text = _without(self._value_patterns[number].regex, text, found)
@@ -150,15 +155,25 @@ class Redactor:
         """
         if isinstance(value, str):
             return cast("T", self.text(value)) if type(value) is str else value
+        texts: list[str] = []
+        _collect_texts(value, exclude, texts)
+        if self._is_clean("\n".join(texts)):
+            return value
+        return self._redacted(value, exclude)
+
+    def _redacted(self, value: T, exclude: tuple[str, ...] = ()) -> T:
+        """The same, text by text."""
+        if isinstance(value, str):
+            return cast("T", self.text(value)) if type(value) is str else value
         if isinstance(value, tuple):
-            items = tuple(map(self.redacted, value))
+            items = tuple(map(self._redacted, value))
             return value if all(map(is_, items, value)) else cast("T", items)
         new, cls = {}, cast("type", type(value))
         for name in _field_names(cls):
             old = getattr(value, name)
             if type(old) in _WITHOUT_TEXT or name in exclude:
                 continue
-            if (clean := self.redacted(old)) is not old:
+            if (clean := self._redacted(old)) is not old:
                 new[name] = clean
         return cast("T", replace(cast("DataclassInstance", value), **new)) if new else value
 
@@ -199,6 +214,25 @@ class Redactor:
 def _field_names(cls: type) -> tuple[str, ...]:
     """Names of the fields of a dataclass; none for any other class."""
     return tuple(field.name for field in fields(cls)) if is_dataclass(cls) else ()
+
+
+@cache
+def _values_of(cls: type, exclude: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+    """Return the function that returns the values of the fields of a dataclass; () for any other class."""
+    names = [name for name in _field_names(cls) if name not in exclude]
+    return attrgetter(*names, "__class__") if names else lambda _: ()  # the class: one name alone makes no tuple
+
+
+def _collect_texts(value: object, exclude: tuple[str, ...], texts: list[str]) -> None:
+    """Append each text in ``value`` that ``Redactor.redacted`` redacts."""
+    cls = cast("type", type(value))
+    values: tuple[object, ...] = value if isinstance(value, tuple) else _values_of(cls, exclude)(value)
+    for item in values:
+        kind = type(item)
+        if kind is str:
+            texts.append(cast("str", item))
+        elif kind not in _WITHOUT_TEXT and kind is not type:
+            _collect_texts(item, (), texts)
 
 
 def _without(pattern: re.Pattern[str], text: str, found: set[Leak] | None) -> str:
