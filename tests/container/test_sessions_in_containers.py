@@ -290,6 +290,49 @@ def test_a_cancelled_run_removes_its_containers_and_ends(tmp_path):
 # --- limits and network -----------------------------------------------------------------------------
 
 
+def test_the_workspace_may_be_a_folder_of_the_image_with_many_files(tmp_path):
+    """Whether it has files is seen in the first ones; the engine answers nothing else until the others are sent."""
+    root = boxed(tmp_path, case(expect=("file:out.txt exists",)), workdir="/etc")
+    done = ran(root)
+    assert (done.code, results_of(root)[0]["status"]) == (0, "passed"), done.err
+
+
+@pytest.mark.parametrize(("workdir", "whose"), [("/dev/shm/work", "the kernel"), ("/skillgym/work", "the tool")])
+def test_a_folder_whose_files_cannot_be_read_is_no_workspace(tmp_path, workdir, whose):
+    root = boxed(tmp_path, case(expect=("file:out.txt exists",)), workdir=workdir)
+    done = ran(root)
+    assert (done.code, results_of(root)[0]["status"]) == (3, "errored"), done.err
+    assert f"the folder of the workspace cannot be {workdir}: " in done.err
+    assert f"belongs to {whose}; name another workdir, such as /app" in done.err
+
+
+FAILS = {"test": "grep -q secret out.txt", "fails": True}
+
+
+def test_the_workspace_that_an_agent_removed_is_made_again_for_commands(tmp_path):
+    root = boxed(tmp_path, case(expect=("test:pwd", FAILS)), agent="cd /; rm -rf /workspace")
+    done = ran(root)
+    assert (done.code, results_of(root)[0]["status"]) == (0, "passed"), done.err
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("cd /; rm -rf /workspace; echo secret > /workspace", "was not run: cannot start 'sh': "),
+        ("rm /bin/sh /bin/dash; true", "was not run: cannot start 'sh': "),
+        ("cd /; rm -rf /workspace; ln -s /workspace /workspace", "cannot read /workspace in the container: "),
+    ],
+    ids=["file", "no shell", "endless link"],
+)
+def test_a_command_that_cannot_be_started_has_not_failed_as_it_should(tmp_path, agent, said):
+    root = boxed(tmp_path, case(expect=(FAILS,)), agent=agent)
+    done = ran(root)
+    assert (done.code, results_of(root)[0]["status"]) == (3, "errored"), done.err
+    assert said in done.err
+    assert "Errno" not in done.err
+    assert "Server Error" not in done.err
+
+
 def test_a_container_that_needs_more_memory_than_it_may_is_out_of_memory(tmp_path):
     root = boxed(
         tmp_path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import socket
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -254,6 +255,24 @@ def test_a_process_that_does_not_end_with_its_run_is_killed(own_cluster: Cluster
     until(lambda: not slot.is_running() or slot.status() == psutil.STATUS_ZOMBIE, "the slot is killed")
     until(lambda: not agents(64), "the agent ends")
     until(lambda: not own_cluster.leftovers(), "the files are removed")
+
+
+def test_what_accepts_connections_and_never_answers_is_no_scheduler(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        root = repository(tmp_path / "repo", {"skillgym.config.yaml": config(runner())})
+        refused = skillgym("run", "--engine", address, cwd=root, limit=90)
+        assert (refused.code, f"the scheduler {address} cannot be reached: " in refused.err) == (3, True), refused.err
+        assert "no answer within 18 s" in refused.err
+
+        with started("run", "--engine", address, cwd=root) as run:
+            silent.accept()[0].close()  # of the run before
+            connection, _ = silent.accept()
+            began = time.monotonic()
+            run.send_signal(signal.SIGTERM)
+            assert run.wait(90) == 130
+            assert time.monotonic() - began < 10
+            connection.close()
 
 
 def test_a_run_ends_with_a_message_when_its_scheduler_is_gone(own_cluster: Cluster, tmp_path: Path) -> None:

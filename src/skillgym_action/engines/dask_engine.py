@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -88,30 +87,35 @@ class DaskEngine:
     # --- the contract -------------------------------------------------------------------------------
 
     def open(self, announcement: Announcement) -> None:
-        """Connect and announce. Raises EngineError, UsageError."""
+        """Connect and announce; without effect once the run is cancelled. Raises EngineError, UsageError."""
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is reported by this module
         self._run, self._versions = announcement.run, announcement.versions
         address = self._options.address
         try:
-            self._client = untyped.Client(
+            self._client = self._opening(
+                untyped.Client,
                 address,
+                seconds=CLUSTER_SECONDS + CLOSING_SECONDS,  # once connected, it waits for an answer for ever
                 security=security(self._options.tls),
                 timeout=CLUSTER_SECONDS,
                 set_as_default=False,
                 name="skillgym-action",
             )
+        except InterruptedError:
+            return
         except (OSError, TimeoutError, ValueError) as error:
             raise EngineError(
                 f"the scheduler {address} cannot be reached: {_short(error)}",
                 remedy="check address, certificates and network; it accepts only clients with a certificate",
             ) from error
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="engine")
         name = plugin_name(announcement.run)
         try:
-            self._client.register_plugin(RunLease(announcement.run, self._client.id), name=name)
+            self._opening(self._client.register_plugin, RunLease(announcement.run, self._client.id), name=name)
             self._client.subscribe_topic(name, self._heard)
-            self._in_time(self._client.register_plugin, AnnouncementPlugin(announcement), name=name)
-            self._take(self._client.run_on_scheduler(survey))
+            self._opening(self._client.register_plugin, AnnouncementPlugin(announcement), name=name)
+            self._take(self._opening(self._client.run_on_scheduler, survey))
+        except InterruptedError:
+            return  # what is there is removed by ``close``
         except Exception as error:
             self.close()
             raise UsageError(
@@ -178,7 +182,6 @@ class DaskEngine:
             self._watch.join(CLOSING_SECONDS)
         with suppress(Exception):  # the scheduler may be gone
             self._in_time(self._client.close, CLOSING_SECONDS, seconds=2 * CLOSING_SECONDS)
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     # --- one session --------------------------------------------------------------------------------
 
@@ -294,10 +297,36 @@ class DaskEngine:
         self, function: Callable[..., Any], *arguments: Any, seconds: float = CLUSTER_SECONDS, **more: Any
     ) -> Any:
         """The result of a call that may wait for a worker that does not answer. Raises TimeoutError."""
+        answer = _called(function, *arguments, **more)
+        if not wait((answer,), seconds).done:
+            raise TimeoutError(f"no answer within {seconds:g} s")
+        return answer.result()
+
+    def _opening(
+        self, function: Callable[..., Any], *arguments: Any, seconds: float = CLUSTER_SECONDS, **more: Any
+    ) -> Any:
+        """As ``_in_time``, before sessions start. Raises InterruptedError once the run is cancelled."""
+        end = self._clock.seconds() + seconds
+        answer = _called(function, *arguments, **more)
+        while not wait((answer,), LOOK_SECONDS).done:
+            self._flag.raise_if_cancelled()
+            if self._clock.seconds() > end:
+                raise TimeoutError(f"no answer within {seconds:g} s")
+        return answer.result()
+
+
+def _called(function: Callable[..., Any], *arguments: Any, **more: Any) -> Future[Any]:
+    """The answer of a call, in a thread for whose end nothing waits, not even that of the process."""
+    answer = Future[Any]()
+
+    def call() -> None:
         try:
-            return self._pool.submit(function, *arguments, **more).result(seconds)
-        except FutureTimeoutError:
-            raise TimeoutError(f"no answer within {seconds:g} s") from None
+            answer.set_result(function(*arguments, **more))
+        except BaseException as error:  # noqa: BLE001 -- raised where the answer is waited for
+            answer.set_exception(error)
+
+    threading.Thread(target=call, name="engine", daemon=True).start()
+    return answer
 
 
 def _checked(answer: object) -> tuple[str, bytes, bytes]:

@@ -19,6 +19,7 @@ from skillgym_action.harbor.rewards import NoRewardError, Reward, reward_of_json
 from skillgym_action.harbor.task_limits import MAX_REWARD_BYTES
 from skillgym_action.limits import MAX_COMMAND_EVIDENCE_BYTES, MAX_COMMAND_EVIDENCE_LINES
 from skillgym_action.model.containers import ContainerCommand
+from skillgym_action.model.resource_limits import format_size
 from skillgym_action.model.result import Outcome
 from skillgym_action.model.scores import format_score
 
@@ -98,7 +99,8 @@ class HarborVerifier:
             return reward_of_text(content)
         ended = "was ended" if ran.exit_code is None else f"exited with {ran.exit_code}"
         raise NoRewardError(
-            f"tests/test.sh {ended} and wrote neither {REWARD_JSON} nor {REWARD_TEXT}: {_tail(ran) or 'no output'}"
+            f"tests/test.sh {ended} and wrote neither {REWARD_JSON} nor {REWARD_TEXT}, as a file of at most "
+            f"{format_size(MAX_REWARD_BYTES)}: {_tail(ran) or 'no output'}"
         )
 
     def _outcome(self, reward: Reward, ran: CommandResult) -> Outcome:

@@ -184,6 +184,9 @@ class Ending(StrEnum):
     LOST = "lost"
 
 
+NEVER_RAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
+
+
 class Output(Protocol):
     """The output of a process, in a file: read lazily, never as a whole."""
 

@@ -104,7 +104,9 @@ class DockerEngine:
         if reply.status_code == NOT_FOUND:
             self.api.inspect_container(container)  # raises NotFound if it is the container that is missing
             return None
-        reply.raise_for_status()
+        if not reply.ok:
+            self.archive(container, path).close()  # raises APIError with the reason, which replies to HEAD do not have
+            reply.raise_for_status()
         found: dict[str, Any] = json.loads(base64.b64decode(reply.headers["X-Docker-Container-Path-Stat"]))
         return found
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.javascript.regex import SearchBudget
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
-from skillgym_action.model.session import Invocation
+from skillgym_action.model.session import NEVER_RAN, Ending, Invocation
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Usage
 from skillgym_action.sessions.case_container import CommandRun, container_of_session
 
@@ -120,11 +120,17 @@ class SessionAssertionContext(SuiteClassifier):
         return self._execution.timeout
 
     def run(self, command: str, timeout: float) -> CommandRun:
-        """Run a shell command in the workspace root, as the agent's user."""
+        """Run a shell command in the workspace root, as the agent's user. Raises OSError if it is unknown how it ended.
+
+        In a container also if the engine does not start it: such a command says nothing about the agent's work.
+        """
         argv, identity = ("sh", "-c", command), self._workspace.identity
         cwd = self._workspace.places.workspace
         invocation = Invocation(argv=argv, cwd=cwd, timeout=timeout, identity=identity)
-        return CommandRun(self._run(invocation, self._workspace.programs))
+        capture = self._run(invocation, self._workspace.programs)
+        if capture.ending is Ending.LOST or (self._workspace.in_container and capture.ending in NEVER_RAN):
+            raise OSError(f"{command!r} was not run: {capture.error or 'its end is unknown'}")
+        return CommandRun(capture)
 
     def execute(self, invocation: Invocation) -> Capture:
         """Run a program of the suite, as the suite's user, with an empty home and without secrets.

@@ -81,7 +81,7 @@ class SessionCaseContainer:
             capture = self.workspace.container.run(command, stdout=stdout, stderr=stderr)
         self.workspace.mark_stale()
         if capture.ending is Ending.LOST:
-            raise OSError(None, capture.error or "the container of the session is gone")
+            raise OSError(capture.error or "the container of the session is gone")
         self.services.directory.redact(stdout, stderr)
         written = ((capture.stdout, stdout), (capture.stderr, stderr))
         return CommandRun(replace(capture, logs=tuple(path.name for output, path in written if output.tail(1))))
@@ -94,7 +94,7 @@ def container_of_session(
     from skillgym_action.workspaces.container_workspace import ContainerWorkspace  # few runs need it
 
     if services.containers is None or not isinstance(workspace, ContainerWorkspace):
-        raise OSError(None, "the session runs in no container")
+        raise OSError("the session runs in no container")
     with _as_oserror():
         user = services.containers().sandbox.image(spec).user
     return SessionCaseContainer(services=services, workspace=workspace, image_user=user or "root", logs=logs)
@@ -106,4 +106,4 @@ def _as_oserror() -> Iterator[None]:
     try:
         yield
     except SandboxError as error:
-        raise OSError(None, str(error)) from error
+        raise OSError(str(error)) from error

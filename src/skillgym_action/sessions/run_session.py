@@ -20,7 +20,7 @@ from skillgym_action.model.arm import compared
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
-from skillgym_action.model.session import NO_CASE_SETTINGS, Ending, Session, SessionPlaces
+from skillgym_action.model.session import NEVER_RAN, NO_CASE_SETTINGS, Ending, Session, SessionPlaces
 from skillgym_action.model.session_report import Cost, SessionReport, Trouble, Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, NOT_BY_ASSERTIONS
 from skillgym_action.processes.outputs import OutputFile
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.changes import Changes
     from skillgym_action.workspaces.workspace import SessionWorkspace
 
-NEVER_RAN = frozenset({Ending.NOT_STARTED, Ending.REFUSED})
 SUPERVISOR_LOST = "the supervisor of the session's programs was killed, so it is unknown how they ended"
 MAX_LISTED_CONNECTIONS = 3
 NO_COST = Cost(usd=0.0, source="computed")
@@ -472,7 +471,7 @@ def trouble_of_ending(capture: Capture, timeout: float) -> Trouble | None:
         Ending.NOT_STARTED: ("agent-missing", capture.error or "the agent did not start"),
         Ending.REFUSED: ("runner-crash", capture.error or "the agent was not started"),
         Ending.TIMED_OUT: ("timeout", f"timed out after {timeout:g} s"),
-        Ending.LOST: ("workspace", SUPERVISOR_LOST),
+        Ending.LOST: ("workspace", capture.error or SUPERVISOR_LOST),
     }
     kind, message = troubles.get(capture.ending, ("", ""))
     return Trouble(kind=kind, message=message) if kind else None

@@ -147,7 +147,7 @@ class ContainerWorkspace(SessionWorkspace):
     def container(self) -> SandboxContainer:
         """The container. Raises OSError if there is none, or no longer."""
         if self._container is None:
-            raise OSError(None, "the container of the session is gone")
+            raise OSError("the container of the session is gone")
         return self._container
 
     def refused_connections(self) -> tuple[RefusedConnection, ...]:
@@ -209,7 +209,7 @@ class ContainerWorkspace(SessionWorkspace):
         command = ContainerCommand(argv=argv, user="0:0", cwd=str(self.places.workspace))
         capture = self.container.run(command, stdout=stdout, stderr=stderr)
         if capture.ending is not Ending.EXITED or capture.exit_code:
-            raise OSError(None, f"{argv[0]} in the container: {capture.error or stderr.read_text(errors='replace')}")
+            raise OSError(f"{argv[0]} in the container: {capture.error or stderr.read_text(errors='replace')}")
 
     @contextmanager
     def changed_by_tool(self) -> Iterator[None]:
@@ -315,7 +315,9 @@ class ContainerWorkspace(SessionWorkspace):
         self._run_as_root(("rm", "-f", "--", str(self.places.home / name)))
 
     def restore_folders(self) -> None:
-        """Nothing is to be done: what the agent removed is made again for the next program."""
+        """Make the folder of the workspace again if the agent removed it: no program could be started otherwise."""
+        with suppress(SandboxError):  # there is something else in its place
+            self.container.put((), str(self.places.workspace), self._owner)
 
     # --- the state before the agent ---------------------------------------------------------------------
 
@@ -353,7 +355,7 @@ def _as_oserror() -> Iterator[None]:
     except FileNotFoundError:
         raise
     except (SandboxError, BundleError) as error:
-        raise OSError(None, str(error)) from error
+        raise OSError(str(error)) from error
 
 
 def _chained(first: BundleEntry, others: Iterable[BundleEntry]) -> Iterator[BundleEntry]:

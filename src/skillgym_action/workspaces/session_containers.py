@@ -18,7 +18,7 @@ from skillgym_action.model.containers import ContainerCommand, ContainerLimits, 
 from skillgym_action.model.errors import InstallError, SandboxError, UsageError
 from skillgym_action.processes.agent_installs import VERSION
 from skillgym_action.sandboxes import SANDBOXES, open_sandbox
-from skillgym_action.workspaces.container_workspace import ContainerWorkspace, EnteredContainer
+from skillgym_action.workspaces.container_workspace import SESSION_FOLDER, ContainerWorkspace, EnteredContainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 PASSWD_BYTES = 1024**2  # at most, of a file with users or groups
 MUSL = {"amd64": "/lib/ld-musl-x86_64.so.1", "arm64": "/lib/ld-musl-aarch64.so.1"}
+NOT_ARCHIVED = ("/dev", "/proc", "/sys")  # file systems of the kernel, of which engines put nothing into archives
+OF_TOOL = (SESSION_FOLDER, "/.skillgym-action")
 DEFAULT_WORKDIR = "/workspace"
 """The folder of workspaces in images that name none: a workspace cannot be the root of a file system."""
 REMEDY_NO_ENGINE = "check the Docker engine with `skillgym-action doctor`"
@@ -232,6 +234,11 @@ def image_facts(image: BuiltImage, spec: ContainerSpec, container: SandboxContai
     workdir = spec.workdir or image.workdir or "/"
     if workdir == "/":
         workdir = DEFAULT_WORKDIR
+    top = f"/{workdir.strip('/').partition('/')[0]}"
+    if top in NOT_ARCHIVED or top in OF_TOOL:
+        whose = "the tool" if top in OF_TOOL else "the kernel"
+        message = f"the folder of the workspace cannot be {workdir}: what is in {top} belongs to {whose}"
+        raise SandboxError(message, remedy="name another workdir, such as /app")
     entries = container.get(workdir)
     exists, has_files = True, False
     try:

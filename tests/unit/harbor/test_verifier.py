@@ -46,6 +46,7 @@ def test_a_stale_reward_does_not_count():
     found = outcome(FakeContainer(files={REWARD_JSON: b'{"reward": 1}', REWARD_TEXT: b"1"}))
     assert (found.passed, found.trouble) == (None, "assert-hook")
     assert found.explanation.startswith("tests/test.sh exited with 0 and wrote neither /logs/verifier/reward.json nor")
+    assert " nor /logs/verifier/reward.txt, as a file of at most 1 MiB: " in found.explanation
 
 
 def test_a_reward_that_cannot_be_removed_is_an_error():
