@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
@@ -230,6 +229,13 @@ def container_spec(
     )
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # such as a name that is too long
+        return False
+
+
 def _build(keys: ContainerKeys, folder: Path, refusal: Callable[[Path], str | None]) -> ContainerBuild | None:
     section, key = keys.build, "build.context"
     if keys.dockerfile:
@@ -240,6 +246,6 @@ def _build(keys: ContainerKeys, folder: Path, refusal: Callable[[Path], str | No
     context = Path(folder, section.context)
     if refused := refusal(context):
         raise ContainerKeyError(key, refused)
-    if not os.path.isfile(context / section.dockerfile):  # noqa: PTH113 - names that are too long are no files, too
+    if not _is_file(context / section.dockerfile):
         raise ContainerKeyError(key, f"there is no {section.dockerfile} in {section.context}")
     return ContainerBuild(context=context, dockerfile=section.dockerfile)
