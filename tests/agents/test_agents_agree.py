@@ -146,7 +146,8 @@ def whole_run(root: Path, desk: Desk, base_url: str, *options: str, env: dict[st
 
 
 def no_such_program(root: Path, desk: Desk) -> str:
-    return whole_run(root, desk, "", env=wiring(desk.agent, "http://127.0.0.1:9") | {"PATH": "/usr/bin:/bin"})
+    places = {"PATH": "/usr/bin:/bin", "SKILLGYM_AGENTS_DIR": str(root.with_name("no-agents"))}
+    return whole_run(root, desk, "", env=wiring(desk.agent, "http://127.0.0.1:9") | places)
 
 
 SHOWN = {

@@ -326,7 +326,7 @@ def test_what_a_suite_prints_goes_to_its_log_and_not_to_us(tmp_path):
 def test_a_missing_agent_is_told_once_and_stops_its_cases(tmp_path):
     claude = {"agent": {"type": "claude-code"}}
     files = {"bench/core.json": suite(case("a"), case("b")), "skillgym.config.yaml": config(claude)}
-    ran = run(repository(tmp_path, files), PATH="/usr/bin:/bin")
+    ran = run(repository(tmp_path, files), PATH="/usr/bin:/bin", SKILLGYM_AGENTS_DIR=str(tmp_path / "agents"))
     assert ran.code == 3
     assert "claude-code: claude is not on PATH; use --install-agents, or skillgym-action doctor" in ran.err
     assert told(tmp_path / "out") == {"a": "errored", "b": "errored"}
