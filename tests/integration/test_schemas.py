@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +159,69 @@ def listed(value: object) -> Iterator[object]:
         yield from listed(member)
     if isinstance(value, dict):
         yield from value.get("enum", ())
+
+
+# --- what is published --------------------------------------------------------------------------------
+
+BLOCK = re.compile(r"^( *)```(yaml|json)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+PAGES = [
+    REPOSITORY / "README.md",
+    *(page for folder in ("docs", "examples") for page in sorted((REPOSITORY / folder).rglob("*.md"))),
+]
+
+
+def kind_of(value: object) -> str | None:
+    """The schema of a file in the documentation, by its keys; None: it is another kind of file."""
+    keys = set(value) if isinstance(value, dict) else set()
+    if not keys:
+        return None
+    if keys & {"cases"} and keys <= schema("x-bench")["properties"].keys() | {"$schema"}:
+        return "x-bench"
+    return next((name for name in ("quarantine", "config") if keys <= schema(name)["properties"].keys()), None)
+
+
+def plain(value: object) -> Any:
+    """A value of YAML as JSON has it, with days as texts."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def documented() -> list[tuple[str, str, object]]:
+    """The files in code blocks of the documentation: their place, schema and value."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in BLOCK.finditer(text):
+            try:
+                value = plain(yaml.safe_load(textwrap.dedent(block[3])))
+            except yaml.YAMLError:
+                continue
+            if kind := kind_of(value):
+                line = text.count("\n", 0, block.start()) + 1
+                found.append((f"{page.relative_to(REPOSITORY)}:{line}", kind, value))
+    return found
+
+
+def test_files_in_the_documentation_fit_their_schema():
+    found = documented()
+    counted = Counter(kind for _, kind, _ in found)
+    assert counted["config"] >= 20
+    assert counted["x-bench"] >= 3
+    assert counted["quarantine"] >= 1
+    assert [place for place, kind, value in found if not fits(kind, value)] == []
+
+
+EXAMPLES = [
+    path
+    for pattern in ("skillgym.*.yaml", "*.bench.json")
+    for path in sorted((REPOSITORY / "examples").rglob(pattern))
+    if path.is_file()
+]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_examples_fit_their_schema(path):
+    value = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert fits(kind_of(value) or "", value)
 
 
 # --- agreement ------------------------------------------------------------------------------------------

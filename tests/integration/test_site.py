@@ -14,7 +14,9 @@ import yaml
 
 from built_site import build, built, copied
 from paths import REPOSITORY
+from scratch import git_in, skillgym
 from skillgym_action.cli.schema import SCHEMAS
+from skillgym_action.starter.starter_suites import SUITE_FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +77,22 @@ def test_every_page_is_at_most_two_clicks_from_the_first_one(site):
     linked = {posixpath.normpath(link) for link in page.xpath("//nav[contains(@class, 'md-nav--primary')]//a/@href")}
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")} - {"404.html", "index.html"}
     assert pages - linked == set()
+
+
+@pytest.mark.parametrize("suite_format", [name for name in SUITE_FORMATS if name != "evals"])
+def test_the_addresses_that_init_writes_are_files_of_the_site(site, tmp_path, suite_format):
+    """Also with the address of the site that its settings name."""
+    git_in(tmp_path, "init", "--quiet")
+    ran = skillgym("init", "--format", suite_format, "--agent", "claude-code", cwd=tmp_path)
+    assert ran.code == 0, ran
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and ".git" not in path.parts]
+    written = {address for path in files for address in re.findall(r"https://[^\s\"]+\.json", path.read_text())}
+    settings = yaml.load((REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)
+    assert len(written) == (2 if suite_format == "x-bench" else 1)
+    for address in written:
+        assert address.startswith(settings["site_url"])
+        file = site / address.removeprefix(settings["site_url"])
+        assert json.loads(file.read_text(encoding="utf-8"))["$id"] == address
 
 
 @pytest.mark.parametrize("link", ["nowhere.md", "../reference/limits.md#nowhere"])

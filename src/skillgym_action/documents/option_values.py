@@ -105,7 +105,7 @@ def _require(value: object) -> object:
     return int(text)
 
 
-_PLAIN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)\s*")
+_PLAIN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+|inf|nan)\s*")
 _NUMBER = r"\d+(\.\d+)?\s*"
 _UNITS_TEXT = rf"({_NUMBER}h\s*)?({_NUMBER}m(i\s*n)?(?!\s*s)\s*)?({_NUMBER}s\s*)?({_NUMBER}m\s*s\s*)?"
 _MORE_THAN_ZERO = r"^(?=.*[1-9])\s*"
