@@ -155,6 +155,13 @@ def test_the_configuration_of_an_untrusted_commit_cannot_name_a_scheduler(tmp_pa
         assert here.code == 0, here.said
 
 
+def test_a_user_for_agents_that_workers_do_not_know_is_refused(tmp_path: Path) -> None:
+    root = repository(tmp_path / "repo", {"skillgym.config.yaml": config(runner())})
+    refused = skillgym("run", "--engine", "tcp://127.0.0.1:1", "--agent-user", "nobody", cwd=root)
+    assert refused.code == 2, refused.err
+    assert "give --agent-user to `skillgym-action worker`" in refused.err
+
+
 # --- commands that send nothing ---------------------------------------------------------------------
 
 

@@ -46,7 +46,7 @@ def _run(settings: Settings, context: LaunchContext, command: str) -> int:
     if settings.dry_run:
         return _show_plan(settings, context, runners, options)
     if options.engine:
-        check_engine(options.engine, context)
+        check_engine(options.engine, context, settings.agent_user)
     return run_in_terminal(settings, context, runners, options, directory, command=command)
 
 

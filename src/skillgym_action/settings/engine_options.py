@@ -111,12 +111,19 @@ def engine_options(settings: Settings, config: Config, context: LaunchContext) -
     )
 
 
-def check_engine(engine: EngineOptions, context: LaunchContext) -> None:
+def check_engine(engine: EngineOptions, context: LaunchContext, agent_user: str | None) -> None:
     """Raises UsageError if the sessions of this run must not be sent to a cluster, or if something for it is missing.
 
     Scheduler and coordinator trust each other's messages. An untrusted commit has written the configuration, which may
     name a scheduler of its author; how far its agent configuration is trusted changes nothing about that.
+
+    ``agent_user`` is a user of this machine. Jobs of the action have one without asking for it, so they keep it.
     """
+    if agent_user is not None and context.job is None:
+        raise UsageError(
+            f"--agent-user {agent_user} is a user of this machine, and its sessions would run as that of their worker",
+            remedy="give --agent-user to `skillgym-action worker`, or run with --engine local",
+        )
     event = context.job.event if context.job else None
     if context.suite_source.is_separate or (event is not None and event.untrusted):
         raise UsageError(
