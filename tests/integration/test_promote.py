@@ -188,7 +188,7 @@ def test_a_case_is_added_only_where_cases_work_in_the_same_files(shop):
     before = tree(shop / "bench")
     for name, reason in (
         ("differs.bench.json", "work in bench/empty, which has other files than the session worked in"),
-        ("repo.bench.json", "its cases work in a copy of the repository as it is"),
+        ("repo.bench.json", "its cases work in a copy of the repository, not in the files"),
         ("broken.bench.json", "is not an x-bench suite that can be loaded"),
         ("other.py", "is not an x-bench suite that can be loaded"),
     ):
@@ -260,7 +260,7 @@ def test_a_session_that_changed_nothing_needs_an_expectation(tmp_path):
     done = skillgym("promote", "run", cwd=root)
     assert (done.code, done.out) == (INVALID, "")
     assert "no expectation could be drafted" in done.err
-    assert "say what it should have done with --expect" in done.err
+    assert "state with --expect what it should have done" in done.err
     assert not (root / "promoted").exists()
 
 
@@ -300,7 +300,7 @@ def test_a_suite_that_is_not_in_the_checkout_is_an_error_with_the_commit(shop):
     done = skillgym("promote", "run", "--case", "tax", cwd=shop)
     assert (done.code, done.out) == (INVALID, "")
     commit = git_in(shop, "rev-parse", "HEAD")[:12]
-    assert f"it is not known what the session worked in; check out the commit of the run, {commit}" in done.err
+    assert f"the files of the session are unknown; check out the commit of the run, {commit}" in done.err
 
 
 @pytest.mark.parametrize("above", ["..", "{root}/.."])
@@ -523,7 +523,8 @@ def test_of_a_large_commit_only_what_the_session_used_is_taken(checkout):
     file = transcript_of("codex", checkout, **{CODEX_COMMIT: head(checkout)})
     done = skillgym("promote", file, "--no-check", cwd=checkout)
     assert (
-        "note: the commit has more than 2,000 files or 20 MiB: the template has only what the session read" in done.out
+        "note: the commit has more than 2,000 files or 20 MiB: the template has only files that the session read"
+        in done.out
     )
     assert sorted(tree(checkout / "promoted/please-make-it-better.bench.json.template")) == ["notes.md"]
 

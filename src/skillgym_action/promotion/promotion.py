@@ -84,7 +84,8 @@ def promoted(facts: SessionFacts, redactor: Redactor, home: str, *, case_id: str
     left_out = sorted(facts.template.keys() - template.keys())
     notes = [clean.text(note, "a note") for note in (*facts.notes, *_about_case(facts, turns))]
     if left_out:
-        notes.append(f"left out of the template, since a secret is in the name: {len(left_out)} files")
+        files = "1 file" if len(left_out) == 1 else f"{len(left_out)} files"
+        notes.append(f"left out of the template, since a secret is in the name: {files}")
     if any(f"{_CHANGES}/{path}" not in recording for path in facts.changed):
         notes.append("a changed file has a secret in its name and is left out: the recording cannot be played")
     return Promotion(

@@ -209,7 +209,8 @@ def with_trigger_runs(execution: Execution, sessions: Sequence[SessionResult], r
     judgement, failure = result.judgement, result.judgement.failure
     if failure and judgement.status in JUDGED:
         bound = "at least" if rule.should_trigger else "less than"
-        message = f"loaded in {loaded} of {len(judged)} runs; expected in {bound} {rule.threshold * 100:g} %"
+        runs = "1 run" if len(judged) == 1 else f"{len(judged)} runs"
+        message = f"loaded in {loaded} of {runs}; expected in {bound} {rule.threshold * 100:g} %"
         judgement = replace(judgement, failure=replace(failure, message=f"{message}; {failure.message}"))
     return replace(result, trigger=counts, judgement=judgement)
 
