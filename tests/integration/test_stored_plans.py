@@ -351,6 +351,8 @@ def test_a_shard_that_did_not_finish_is_missing(tmp_path):
     edited(scene.root / "shards/shard-2/results.json", lambda one: one["run"].update(status="cancelled"))
     assert scene.missing("shards/*") == ["2/3"]
     assert scene.tool("run", "--shard", "3/3", "--case", "[abc]", "--output", "less").code == 0
+    digest = json.loads((scene.root / "shards/shard-3/results.json").read_text())["run"]["planDigest"]
+    edited(scene.root / "less/results.json", lambda one: one["run"].update(planDigest=digest))
     (scene.root / "less").replace(scene.root / "shards/shard-4")
     shutil.rmtree(scene.root / "shards/shard-3")
     assert scene.missing("shards/*") == ["2/3"]
@@ -380,6 +382,28 @@ def test_a_shard_of_another_commit_than_the_plan_is_missing(tmp_path):
     assert scene.missing("shards/*", "--plan", "plan.json") == ["2/2"]
     ran = scene.tool("report", "shards/*", "--plan", "plan.json", "--fail-on", "none", "--output", "merged")
     assert (ran.code, "shard 2/2 is of commit bbbbbbbbbbbb, and the plan of aaaaaaaaaaaa" in ran.err) == (3, True)
+
+
+def test_shards_of_different_plans_are_not_merged(tmp_path):
+    """An execution that is in no shard that ran would be lost, and the run green."""
+    scene = Scene(tmp_path)
+    scene.planned("--matrix", "2")
+    assert scene.shard(1, 2).code == 0
+    shards = json.loads((scene.root / "plan.json").read_text())["shards"]
+    (scene.root / "plan.json").rename(scene.root / "first.json")
+    edited(scene.root / "first.json", lambda one: one["shards"].reverse())
+    edited(
+        scene.root / "first.json",
+        lambda one: [part.update(shard=f"{number}/2") for number, part in enumerate(one["shards"], start=1)],
+    )
+    (scene.root / "first.json").rename(scene.root / "plan.json")
+    assert scene.shard(2, 2).code == 0
+    assert len(results_of(scene.root / "shards/shard-2")) == len(shards[0]["executions"])
+    ran = scene.tool("report", "shards/*", "--output", "merged")
+    assert (ran.code, "are shards of different plans; run all shards with the same file" in ran.err) == (2, True)
+    assert scene.missing("shards/*", "--plan", "plan.json") == ["1/2"]
+    alone = scene.tool("report", "shards/shard-1", "--plan", "plan.json", "--output", "alone")
+    assert (alone.code, "shard 1/2 is of another plan" in alone.err) == (3, True)
 
 
 @pytest.mark.parametrize("left_out", [0, 1, 2])

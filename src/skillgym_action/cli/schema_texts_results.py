@@ -28,6 +28,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "Commits that commit merges, if it is a merge, such as GitHub's test merge of a pull request."
         ),
         "shard": "Number of the shard and number of shards. Absent: the run is whole.",
+        "planDigest": "SHA-256 of the stored plan of the shard, in hexadecimal. Absent: there is none.",
         "incomplete": "Why results are missing in the file, a sentence for each reason.",
         "missingShards": "Shards that are missing in a merged run.",
         "stoppedEarly": (

@@ -102,7 +102,7 @@ class Plan:
     ``warnings``: about files that are no suites, and filters that select nothing. ``nothing_selected``: why the filters
     leave no case of any shard; None: they leave some, or there is none to begin with. ``unchanged``: that only changed
     skills were to run, and none has changed; None: otherwise. ``selection``: the executions that a change touches;
-    None: all run.
+    None: all run. ``shards_digest``: that of the stored plan whose shard this is; None: of none.
     """
 
     suites: tuple[BenchmarkSuite, ...]
@@ -113,3 +113,4 @@ class Plan:
     nothing_selected: str | None = None
     unchanged: str | None = None
     selection: CaseSelection | None = None
+    shards_digest: str | None = None

@@ -74,7 +74,8 @@ class LimitSettings:
 class RunReport:
     """A whole run; ``results`` are in the order of the plan; where suites have arms, those of the deciding arm.
 
-    ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``. Times are ISO 8601 in UTC. ``incomplete``:
+    ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``; ``plan_digest``: of the
+    stored plan that it is of, None: of none. Times are ISO 8601 in UTC. ``incomplete``:
     why results are missing, a sentence per reason. ``missing_shards``: such as ``3/4``, of merged runs; they are among
     the reasons. ``merge_parents``: what ``commit`` merges, if it is a merge, such as
     GitHub's test merge of a pull request. ``stopped_early``: executions ended as soon as their status was
@@ -103,6 +104,7 @@ class RunReport:
     commit: str | None = None
     merge_parents: tuple[str, ...] = ()
     shard: str | None = None
+    plan_digest: str | None = None
     incomplete: tuple[str, ...] = ()
     missing_shards: tuple[str, ...] = ()
     stopped_early: bool = False

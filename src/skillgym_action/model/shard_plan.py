@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,6 +76,14 @@ class ShardPlan:
     commit: str | None = None
     target: float | None = None
     source: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of which executions each shard has, in hexadecimal."""
+        parts = [
+            sorted([*one.key[:3], one.key[3] or "", one.digest] for one in part.executions) for part in self.shards
+        ]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     @property
     def executions(self) -> int:

@@ -60,6 +60,7 @@ def report_run(
         commit=services.repository.commit(),
         merge_parents=services.repository.merge_parents(),
         shard=shard,
+        plan_digest=plan.shards_digest,
         unchanged=plan.unchanged,
         selection=_selection(plan),
         judge=judge,

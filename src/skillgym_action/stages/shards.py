@@ -198,6 +198,7 @@ def in_shard(plan: Plan, stored: ShardPlan, shard: tuple[int, int], digest_of: C
         plan,
         executions=tuple(execution for execution in plan.executions if keys[execution.index] in own),
         unrunnable=plan.unrunnable if number == 1 else (),
+        shards_digest=stored.digest,
     )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     StoredReports = Sequence[tuple[Path, RunReport]]
 
 T = TypeVar("T")
+_PlanKey = tuple[frozenset[str], frozenset[str], int]
 
 
 def merged(parts: StoredReports, name: str) -> RunReport:
@@ -35,6 +36,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
 
     Results are in the order of the plan. Raises UsageError for runs that do not fit together.
     """
+    _require_one_plan(parts)
     reports = [report for _, report in parts]
     shards, sentences = _missing_shards(reports)
     incomplete = tuple(dict.fromkeys([*(reason for report in reports for reason in report.incomplete), *sentences]))
@@ -70,6 +72,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         merge_parents=_agreed(report.merge_parents for report in reports) or (),
         incomplete=incomplete,
         missing_shards=shards,
+        plan_digest=_agreed(report.plan_digest for report in reports),
         slowed=tuple(dict.fromkeys(line for report in reports for line in report.slowed)),
         stopped_early=any(report.stopped_early for report in reports),
         stopped_for_futility=_stopped(reports),
@@ -216,18 +219,34 @@ def _differences(reports: list[RunReport]) -> Iterator[Problem]:
             yield Problem(message=f"the runs had different versions of {path}")
 
 
+def _require_one_plan(parts: StoredReports) -> None:
+    """Raises UsageError if shards of one run are of different stored plans: executions would be in none of them."""
+    plans: dict[_PlanKey, tuple[Path, str | None]] = {}
+    for file, report in parts:
+        if report.shard:
+            other, digest = plans.setdefault(_plan_key(report, report.shard), (file, report.plan_digest))
+            if digest != report.plan_digest:
+                raise UsageError(
+                    f"{other} and {file} are shards of different plans",
+                    remedy="run all shards with the same file of --plan, or all without one",
+                )
+
+
+def _plan_key(report: RunReport, shard: str) -> _PlanKey:
+    """What the shards of one run have in common: suites, runners and the number of shards."""
+    suites = frozenset(suite.path for suite in report.suites)
+    return suites, frozenset(runner.id for runner in report.runners), int(shard.partition("/")[2])
+
+
 def _missing_shards(reports: list[RunReport]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Shards of a plan that are not there, and a sentence for each plan.
 
     Jobs with the same suites and runners are parts of the same plan.
     """
-    plans: dict[tuple[frozenset[str], frozenset[str], int], set[int]] = {}
+    plans: dict[_PlanKey, set[int]] = {}
     for report in reports:
         if report.shard:
-            part, parts = map(int, report.shard.split("/"))
-            suites = frozenset(suite.path for suite in report.suites)
-            runners = frozenset(runner.id for runner in report.runners)
-            plans.setdefault((suites, runners, parts), set()).add(part)
+            plans.setdefault(_plan_key(report, report.shard), set()).add(int(report.shard.partition("/")[0]))
     shards, sentences = dict.fromkeys(one for report in reports for one in report.missing_shards), list[str]()
     for (_, runners, parts), found in plans.items():
         missing = [f"{part}/{parts}" for part in range(1, parts + 1) if part not in found]

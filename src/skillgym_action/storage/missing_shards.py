@@ -19,6 +19,7 @@ WHOLE = "1/1"
 ABSENT = "is missing"
 LACKS = "lacks"
 OTHER_COMMIT = "is of commit"
+OTHER_PLAN = "is of another plan"
 
 
 def unfinished_shards(runs: StoredReports, plan: ShardPlan | None) -> dict[str, str]:
@@ -72,6 +73,8 @@ def _difference(report: RunReport, plan: ShardPlan, number: int) -> str:
     if plan.commit and report.commit and plan.commit != report.commit:
         ran, planned_for = report.commit[:COMMIT_CHARACTERS], plan.commit[:COMMIT_CHARACTERS]
         return f"{OTHER_COMMIT} {ran}, and the plan of {planned_for}"
+    if report.plan_digest not in {None, plan.digest}:
+        return OTHER_PLAN
     if report.unchanged:
         return ""
     there = set(map(key_of_result, report.all_results))
@@ -89,7 +92,9 @@ def with_missing_shards(runs: StoredReports, plan: ShardPlan) -> StoredReports:
     """
     found = unfinished_shards(runs, plan)
     absent = [shard for shard, reason in found.items() if reason == ABSENT]
-    unusable = {shard: reason for shard, reason in found.items() if reason.startswith((LACKS, OTHER_COMMIT))}
+    unusable = {
+        shard: reason for shard, reason in found.items() if reason.startswith((LACKS, OTHER_COMMIT, OTHER_PLAN))
+    }
     sentences = (
         *(
             [f"{'shard {} is' if len(absent) == 1 else 'shards {} are'} missing".format(listed(absent))]

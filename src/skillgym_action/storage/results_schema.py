@@ -176,6 +176,7 @@ class RunEntry(MappedModel):
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
     merge_parents: Several[Annotated[str, Field(pattern=COMMIT)]] = ()
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
+    plan_digest: Annotated[str, Field(pattern=DIGEST)] | None = None
     incomplete: Several[Text] = ()
     missing_shards: Several[Annotated[str, Field(pattern=SHARD)]] = ()
     stopped_early: bool = False
