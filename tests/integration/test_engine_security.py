@@ -1,4 +1,4 @@
-"""What a cluster must not do: take strangers, keep keys, and believe its workers."""
+"""What a cluster must not do: accept unknown clients, store keys, and trust its workers."""
 
 from __future__ import annotations
 

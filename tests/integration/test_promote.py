@@ -351,7 +351,7 @@ def session_of(root: Path) -> Path:
         ("files", {"observedReads": [1]}),
     ],
 )
-def test_a_report_of_a_stranger_s_run_is_checked(shop, field, value):
+def test_the_report_of_an_untrusted_run_is_checked(shop, field, value):
     file = session_of(shop) / "report.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {field: value}))
     done = skillgym("promote", session_of(shop), cwd=shop)
@@ -360,7 +360,7 @@ def test_a_report_of_a_stranger_s_run_is_checked(shop, field, value):
     assert not (shop / "promoted").exists()
 
 
-def test_names_of_a_stranger_s_run_lead_nowhere(shop):
+def test_names_in_an_untrusted_run_do_not_lead_to_other_files(shop):
     file = session_of(shop) / "report.json"
     report = json.loads(file.read_text())
     report["runner"]["pathKey"] = "../../../../../../escaped"

@@ -20,12 +20,12 @@ def ran(tmp_path):
 def test_the_last_run_is_written_anew_and_its_path_is_printed(ran):
     runs = ran / ".skillgym-results"
     os.utime(runs / "first/results.json", (1, 1))
-    (runs / "second/report.html").write_text("<script>whatever a stranger wrote</script>")
+    (runs / "second/report.html").write_text("<script>what somebody else wrote</script>")
     shown = skillgym("view", cwd=ran)
     assert (shown.code, shown.out) == (0, ".skillgym-results/second/report.html\n")
     assert "no browser was found" in shown.err
     page = (runs / "second/report.html").read_text()
-    assert "stranger" not in page
+    assert "somebody else" not in page
     assert "gone does not exist" in page
     assert '"found":true' in page
     assert sorted(path.name for path in (runs / "second").iterdir() if path.name.startswith("report")) == [

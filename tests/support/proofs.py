@@ -17,7 +17,7 @@ from positions import POSITIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-Area = Literal["agents", "processes", "text", "faults", "suites", "strangers", "image", "budget"]
+Area = Literal["agents", "processes", "text", "faults", "suites", "untrusted commits", "image", "budget"]
 PROPERTY, CELLS = "proved", "attacks"
 
 

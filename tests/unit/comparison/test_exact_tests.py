@@ -104,7 +104,7 @@ def test_benjamini_and_hochberg():
     [pytest.param(1, 10_000, id="one case of many sessions"), pytest.param(2_000, 10, id="many cases")],
 )
 def test_a_comparison_of_any_size_ends(pairs, sessions):
-    """Results files of strangers are compared, too; either of these would take long if it were done naively."""
+    """Untrusted results files are compared, too; either of these would take long if it were done naively."""
     random = Random(1)
     passed = [random.randint(sessions // 2, sessions) for _ in range(pairs)]
     began = process_time()
