@@ -1,15 +1,14 @@
 """Reporter: JUnit XML. A suite per suite and runner, a test case per execution, one result element at most each.
 
-junit-xml builds the tree of each suite. What it has no parameters for is added: a time of zero, types of skips and
-retried sessions to the tree, the properties of a case to its text. Each tree is written and dropped before the next one
-is built. It is written here: ElementTree's serialiser looks for namespaces, and takes three times as long.
+junit-xml builds the tree of each suite. What it has no parameters for is added to the tree: properties of a case, a
+time of zero, types of skips, retried sessions. Each tree is serialised and dropped before the next one is built.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, cast
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 from junit_xml import TestCase, TestSuite
 
@@ -28,7 +27,7 @@ from skillgym_action.reporters.failed_assertions import explanation
 from skillgym_action.reporters.quarantine_wording import TYPE as QUARANTINED
 from skillgym_action.reporters.quarantine_wording import quarantine_message
 from skillgym_action.reporters.wording import QUESTION, cause, findings_in_words, judge_name, score
-from skillgym_action.text.escaping import clipped, tail, xml_attribute, xml_content, xml_text
+from skillgym_action.text.escaping import clipped, tail, xml_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +50,14 @@ def render(report: RunReport) -> Iterator[str]:
     for result in results_and_quarantined:
         groups.setdefault((result.suite.path, result.runner.id if result.runner else ""), []).append(result)
     root = Element("testsuites", {"name": "skillgym-action", **_sums(results_and_quarantined)})
-    yield "<?xml version='1.0' encoding='utf-8'?>\n" + _xml(root).removesuffix(" />") + ">\n"
+    yield "<?xml version='1.0' encoding='utf-8'?>\n" + tostring(root, "unicode").removesuffix(" />") + ">\n"
     names = Counter(suite.name for suite in report.suites)
     for (path, runner_id), results in groups.items():
         suite = results[0].suite
         label = suite.name if names[suite.name] <= 1 else path
         name = xml_text(f"{label}.{runner_id}" if runner_id else label)
-        yield _suite(name, results, report, abridged=len(results_and_quarantined) > MAX_FULL_JUNIT_CASES) + "\n"
+        tree = _suite(name, results, report, abridged=len(results_and_quarantined) > MAX_FULL_JUNIT_CASES)
+        yield tostring(tree, "unicode") + "\n"
     yield "</testsuites>\n"
 
 
@@ -71,7 +71,7 @@ def _sums(results: tuple[Result, ...] | list[Result]) -> dict[str, str]:
     }
 
 
-def _suite(name: str, results: list[Result], report: RunReport, *, abridged: bool) -> str:
+def _suite(name: str, results: list[Result], report: RunReport, *, abridged: bool) -> Element:
     cases = [_case(name, result, abridged=abridged and result.status in GREEN) for result in results]
     path = xml_text(results[0].suite.path)
     properties = {"skillgym.abridged": _ABRIDGED} if abridged else None
@@ -79,22 +79,12 @@ def _suite(name: str, results: list[Result], report: RunReport, *, abridged: boo
     tree = cast("Element", suite.build_xml_doc())
     del tree.attrib["disabled"]
     tree.set("time", _seconds(sum(result.duration_ms for result in results)))
-    written = []
-    for element, result in zip(tree.findall("testcase"), results, strict=True):
-        element.set("time", _seconds(result.duration_ms))
+    for element, result in zip(tree.iter("testcase"), results, strict=True):
         if abridged and result.status in GREEN:
-            written.append(_xml(element))
+            element.set("time", _seconds(result.duration_ms))
         else:
-            written.append(_complete(element, result, report.sampled_repetitions))
-    tree[:] = [element for element in tree if element.tag != "testcase"]
-    return _xml(tree, last="".join(written))
-
-
-def _xml(element: Element, *, first: str = "", last: str = "") -> str:
-    """An element without namespaces as text; ``first`` and ``last``: what it contains before and after its children."""
-    attributes = "".join([f' {name}="{xml_attribute(value)}"' for name, value in element.items()])
-    inside = first + xml_content(element.text or "") + "".join(map(_xml, element)) + last
-    return f"<{element.tag}{attributes}>{inside}</{element.tag}>" if inside else f"<{element.tag}{attributes} />"
+            _complete(element, result, report.sampled_repetitions)
+    return tree
 
 
 def _case(classname: str, result: Result, *, abridged: bool) -> TestCase:
@@ -141,17 +131,16 @@ def _type(result: Result) -> str:
     return f"skillgym.{result.status}"
 
 
-def _complete(element: Element, result: Result, repetitions: int | None) -> str:
-    """The element as text, with what junit-xml has no parameters for."""
+def _complete(element: Element, result: Result, repetitions: int | None) -> None:
+    """Add what junit-xml has no parameters for."""
+    element.set("time", _seconds(result.duration_ms))
     for skipped in element.iter("skipped"):
         skipped.set("type", _type(result))
-    properties = "".join(
-        [
-            f'<property name="skillgym.{name}" value="{xml_attribute(xml_text(str(value)))}" />'
-            for name, value in _properties(result, repetitions)
-            if value is not None
-        ]
-    )
+    properties = Element("properties")
+    for name, value in _properties(result, repetitions):
+        if value is not None:
+            SubElement(properties, "property", {"name": f"skillgym.{name}", "value": xml_text(str(value))})
+    element.insert(0, properties)
     tag = "flakyFailure" if result.status in GREEN else "rerunFailure"
     for kind, message in _retried(result):
         SubElement(
@@ -162,7 +151,6 @@ def _complete(element: Element, result: Result, repetitions: int | None) -> str:
                 "message": xml_text(clipped(message, MAX_REPORTED_MESSAGE_CHARACTERS)),
             },
         )
-    return _xml(element, first=f"<properties>{properties}</properties>")
 
 
 def _properties(result: Result, repetitions: int | None) -> Iterator[tuple[str, object]]:

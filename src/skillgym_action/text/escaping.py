@@ -111,21 +111,8 @@ def printed_json(text: str) -> str:
 
 
 def xml_text(text: str) -> str:
-    """Return only characters that XML 1.0 allows. They are not escaped yet."""
+    """Return only characters that XML 1.0 allows; the serialiser escapes ``<`` and ``&``."""
     return visible(text)
-
-
-def xml_content(text: str) -> str:
-    """Return what ``xml_text`` returned as the content of an element."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def xml_attribute(text: str) -> str:
-    """Return what ``xml_text`` returned as the value of an attribute in double quotation marks."""
-    if text.isalnum():
-        return text
-    text = xml_content(text).replace('"', "&quot;")
-    return text.replace("\r", "&#13;").replace("\n", "&#10;").replace("\t", "&#09;")
 
 
 # --- HTML -------------------------------------------------------------------------------------------
