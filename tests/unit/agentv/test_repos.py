@@ -22,11 +22,11 @@ def with_repos(root: Path, *repos: Any, **workspace: Any) -> list[str]:
 
 REMOTE = {"repo": "https://github.com/org/name", "path": "./name"}
 REFUSED = [
-    pytest.param({"repo": "ext::sh -c touch% /tmp/x"}, "repos[0].repo: is no URL", id="a helper with blanks"),
+    pytest.param({"repo": "ext::sh -c touch% /tmp/x"}, "repos[0].repo: is neither a URL", id="a helper with blanks"),
     pytest.param({"repo": "ext::sh"}, "names a program to clone with, which is refused", id="ext"),
     pytest.param({"repo": "fd::17/foo"}, "names a program to clone with, which is refused", id="fd"),
     pytest.param({"repo": "::x"}, "names a program to clone with, which is refused", id="no name"),
-    pytest.param({"repo": "--upload-pack=touch"}, "is no URL and no path", id="an option"),
+    pytest.param({"repo": "--upload-pack=touch"}, "is neither a URL nor a path", id="an option"),
     pytest.param({"repo": "git://github.com/org/name"}, "the protocol git is not supported", id="git"),
     pytest.param({"repo": "ftp://x/y"}, "the protocol ftp is not supported", id="ftp"),
     pytest.param({"repo": "ssh://-oProxyCommand=touch/x"}, "a password in it, or is none", id="an option as host"),
@@ -36,7 +36,7 @@ REFUSED = [
     ),
     pytest.param({"repo": "https://token@github.com/o/n"}, "the URL has a user or a password in it", id="a token"),
     pytest.param({"repo": "./nowhere.git"}, "there is no repository ./nowhere.git", id="no such folder"),
-    pytest.param({"repo": "a\nb"}, "is no URL and no path", id="two lines"),
+    pytest.param({"repo": "a\nb"}, "is neither a URL nor a path", id="two lines"),
     pytest.param({"repo": ""}, "repos[0].repo: must not be empty", id="nothing"),
     *(
         pytest.param({"path": path}, "repos[0].path: must be a folder in the workspace", id=f"path {path}")

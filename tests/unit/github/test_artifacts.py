@@ -129,7 +129,7 @@ def test_an_encrypted_api_never_leads_to_a_connection_that_is_not(client, tls):
 def test_what_is_no_address_of_a_file_is_not_asked_for(client, address):
     with ScriptedServer(to(address), otherwise=lambda _: to(address)) as server:
         said = refused(lambda: client(server.url).download(PATH, 100))
-    assert "no address of a file" in said or "points to another host" in said
+    assert "not the address of a file" in said or "points to another host" in said
 
 
 def test_a_download_is_bounded_in_size_and_time(client, cancelled_soon):
@@ -262,9 +262,9 @@ def packed_otherwise() -> bytes:
         (zipped({"a": b"\0" * 50_000_000}), "has more than 1,000 bytes unpacked"),
         (zipped({"a": b"\0" * 600, "b": b"\0" * 600}), "has more than 1,000 bytes unpacked"),
         (claims_to_be_small(), ""),
-        (b"", "is no ZIP archive"),
-        (zipped({"a": b"1" * 500})[:-30], "is no ZIP archive"),
-        (zipped({"a": b"1"}).replace(b"PK\x03\x04", b"PK\x03\x05"), "is no ZIP archive"),
+        (b"", "is not a readable ZIP archive"),
+        (zipped({"a": b"1" * 500})[:-30], "is not a readable ZIP archive"),
+        (zipped({"a": b"1"}).replace(b"PK\x03\x04", b"PK\x03\x05"), "is not a readable ZIP archive"),
     ],
     ids=lambda value: value if isinstance(value, str) else "zip",
 )

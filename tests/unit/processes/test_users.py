@@ -23,7 +23,7 @@ def test_without_a_name_it_is_the_images_user(tmp_path):
 
 def test_the_owner_of_the_workspace_is_refused(tmp_path):
     os.chown(tmp_path, someone().pw_uid, -1)
-    with pytest.raises(UsageError, match="owns the workspace, and could read what is closed to agents"):
+    with pytest.raises(UsageError, match="owns the workspace, and could read files that are closed to agents"):
         job_user(someone().pw_name, tmp_path)
 
 
