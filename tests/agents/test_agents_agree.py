@@ -159,7 +159,7 @@ SHOWN = {
         "--timeout", "100",
     ),
     "the time limit is exceeded": lambda desk, root: whole_run(
-        root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "90"
+        root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "45"
     ),
     "the CLI is killed": lambda desk, _: killed(desk),
     "the program does not exist": lambda desk, root: no_such_program(root, desk),

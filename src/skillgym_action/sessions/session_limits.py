@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from skillgym_action.sessions.trigger_watch import TriggerWatch
 
 MOST = 0.5  # share of a session
+ENDED_CODES = frozenset({130, 137, 143})  # what shells report for SIGINT, SIGKILL and SIGTERM
 
 
 class SessionLimits:
@@ -108,7 +109,7 @@ def time_limit_or_service(trouble: Trouble, silence: float | None, seconds: floa
 def _is_in_tool(events: Iterable[Event]) -> bool:
     """Whether the last event is a call of a tool without a result, or a command that may not have ended by itself.
 
-    An agent that is ended may still print a result for the command that it then ends.
+    An agent that is ended may still print a result for the command that it then ends, also with the command's signal.
     """
     last: Event | None = None
     for event in events:
@@ -116,5 +117,5 @@ def _is_in_tool(events: Iterable[Event]) -> bool:
         if not isinstance(event, Raw) and not is_result_of_command:
             last = event
     if isinstance(last, Command):
-        return last.exit_code is None
+        return last.exit_code is None or last.exit_code in ENDED_CODES
     return isinstance(last, ToolCall | FileRead | FileWrite | SkillSignal)

@@ -123,6 +123,15 @@ ANSWER = Message(role="assistant", text="I will look.")
             "timeout",
             id="during a command that the agent ended when it was ended itself",
         ),
+        *(
+            pytest.param(
+                90,
+                (Command(command="npm test", exit_code=code), ToolResult(output=f"Exit code {code}", tool="Bash")),
+                kind,
+                id=f"after a command with exit code {code}",
+            )
+            for code, kind in {1: "provider", 130: "timeout", 137: "timeout", 143: "timeout"}.items()
+        ),
         pytest.param(90, (ANSWER, ToolCall(tool="Task"), Raw(line="?")), "timeout", id="during a call of a tool"),
         pytest.param(90, (FileWrite(path="/a"),), "timeout", id="during a write"),
     ],
