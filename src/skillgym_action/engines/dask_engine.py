@@ -322,7 +322,8 @@ def _called(function: Callable[..., Any], *arguments: Any, **more: Any) -> Futur
     def call() -> None:
         try:
             answer.set_result(function(*arguments, **more))
-        except BaseException as error:  # noqa: BLE001 -- raised where the answer is waited for
+        # Any exception is raised again in the thread that waits for the answer.
+        except BaseException as error:  # noqa: BLE001
             answer.set_exception(error)
 
     threading.Thread(target=call, name="engine", daemon=True).start()

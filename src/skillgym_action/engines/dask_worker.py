@@ -120,7 +120,8 @@ async def _connected(
         stopping.cancel()
         if not cancelled:
             log(f"the connection to {address} was lost")
-    except Exception as error:  # noqa: BLE001 -- whatever it is, the scheduler was not reached
+    # With any error the scheduler was not reached; the caller tries again, and reports it after a while.
+    except Exception as error:  # noqa: BLE001
         return error
     finally:
         if worker is not None:
@@ -132,7 +133,8 @@ async def _closed(worker: Any) -> None:
     """Close the worker with its plug-ins, which end the slots."""
     try:
         await asyncio.wait_for(worker.close(timeout=5, nanny=False), 20)
-    except Exception:  # noqa: BLE001 -- the process ends, or begins anew
+    # The process ends, or connects again with a new worker: a connection that does not close changes neither.
+    except Exception:  # noqa: BLE001
         return
 
 
