@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser pictures site compare-agentv compare-harbor clean
+.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser pictures docs site compare-agentv compare-harbor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -75,6 +75,10 @@ test-browser: $(VENV)/development ## open the HTML report in Chromium, with axe-
 
 pictures: $(VENV)/development ## draw the pictures of the documentation: runs with a scripted model, in 7 minutes; ONLY=skill: of one run
 	eval "$$(tests/browser/chromium.sh)" && $(BIN)/python tests/support/pictures.py $(ONLY)
+
+docs: $(VENV)/development ## write the generated parts of the documentation: tables, and the messages of mistakes
+	$(BIN)/python tests/support/docs_tables.py
+	$(BIN)/python tests/support/mistakes.py
 
 site: $(VENV)/development ## build the documentation site in .cache/site/html; fails on links that lead nowhere
 	$(BIN)/python .github/site.py

@@ -1,6 +1,7 @@
 """How fast the tool is, beside a floor measured in the same run: ``make bench``.
 
-Figures are medians of whole processes; what counts is the ratio, since machines differ.
+Figures are medians of whole processes; what counts is the ratio, since machines differ. On a virtual machine, wall time
+also depends on its neighbours: the last line is the time that they took, and rows about many sessions have CPU seconds.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 CASES = 1000
 JOBS = 8
@@ -35,11 +36,27 @@ with ThreadPoolExecutor(int(sys.argv[3])) as pool:
 """
 
 
-def seconds(argv: list[str], cwd: Path) -> float:
-    """Wall time of one whole process."""
-    began = time.perf_counter()
+class Taken(NamedTuple):
+    """Seconds of a whole process: wall time, and CPU time together with its descendants."""
+
+    wall: float
+    cpu: float
+
+
+def taken_by(argv: list[str], cwd: Path) -> Taken:
+    """What one whole process takes."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(argv, cwd=cwd, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - began
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Taken(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def processor_ticks() -> tuple[int, int]:
+    """Of all processors since the start of the machine: ticks that other machines took, and all ticks."""
+    user, nice, system, idle, waiting, irq, softirq, steal = map(
+        int, Path("/proc/stat").read_text(encoding="ascii").split()[1:9]
+    )
+    return steal, user + nice + system + idle + waiting + irq + softirq + steal
 
 
 def peak_megabytes(argv: list[str], cwd: Path) -> float:
@@ -71,18 +88,18 @@ def suite(folder: Path, cases: int) -> Path:
     return agent
 
 
-def medians(commands: dict[str, list[str]], cwd: Path, rounds: int, rest: float = 0.0) -> dict[str, float]:
+def medians(commands: dict[str, list[str]], cwd: Path, rounds: int, rest: float = 0.0) -> dict[str, Taken]:
     """Medians, the commands in turn, so that a slow moment of the machine hits all of them.
 
     ``{round}`` in a command is the round's number. ``rest``: seconds before each; a file system that has just freed
     many inodes is slow to give new ones.
     """
-    times: dict[str, list[float]] = {name: [] for name in commands}
+    times: dict[str, list[Taken]] = {name: [] for name in commands}
     for number in range(rounds + 1):
         for name, argv in commands.items():
             time.sleep(rest)
-            times[name].append(seconds([part.replace("{round}", str(number)) for part in argv], cwd))
-    return {name: statistics.median(values[1:]) for name, values in times.items()}
+            times[name].append(taken_by([part.replace("{round}", str(number)) for part in argv], cwd))
+    return {name: Taken(*map(statistics.median, zip(*values[1:], strict=True))) for name, values in times.items()}
 
 
 def row(name: str, figure: str, target: str, *, met: bool) -> bool:
@@ -91,13 +108,19 @@ def row(name: str, figure: str, target: str, *, met: bool) -> bool:
     return met
 
 
-def throughput(folder: Path) -> tuple[float, float]:
-    """Seconds that many trivial cases take us, and the floor."""
+def throughput(folder: Path) -> list[bool]:
+    """The lines of the table about many trivial cases, against a bare thread pool that starts the same programs."""
     agent = suite(folder / "many", CASES)
     ours = [TOOL, "run", "many", "--jobs", str(JOBS), "--output", os.fspath(folder / "run-{round}")]
     floor = [sys.executable, "-c", FLOOR, os.fspath(agent), str(CASES), str(JOBS)]
     taken = medians({"ours": ours, "floor": floor}, folder, ROUNDS, rest=6.0)
-    return taken["ours"], taken["floor"]
+    memory = peak_megabytes([*ours[:-1], os.fspath(folder / "run")], folder)
+    title = f"{CASES} trivial cases, --jobs {JOBS}, against a bare thread pool"
+    return [
+        ratio(title, taken["ours"].wall, taken["floor"].wall, 1.5),
+        ratio("CPU of that", taken["ours"].cpu, taken["floor"].cpu, 1.5),
+        row("peak memory of that run", f"{memory:.0f} MB", "at most 80 MB", met=memory <= 80),
+    ]
 
 
 def measured(module: str, *arguments: str) -> Any:
@@ -215,10 +238,8 @@ def many_files(folder: Path) -> list[bool]:
     taken = medians({"ours": run, "floor": copy}, folder, 2)
     memory = peak_megabytes([*run[:-1], os.fspath(folder / "files-run")], folder)
     shutil.rmtree(folder / "files")
-    ratio = taken["ours"] / taken["floor"]
-    figure = f"{taken['ours']:.2f} s / {taken['floor']:.2f} s = {ratio:.2f}"
     return [
-        row(f"a template of {FILES:,} files, against cp and rm", figure, "at most 4", met=ratio <= 4),
+        ratio(f"a template of {FILES:,} files, against cp and rm", taken["ours"].wall, taken["floor"].wall, 4),
         row("peak memory of that", f"{memory:.0f} MB", "under 200 MB", met=memory < 200),
     ]
 
@@ -228,6 +249,7 @@ def main() -> int:
 
     ``BENCH_DIR`` names another place to work in, ``BEFORE`` another ``skillgym-action`` to compare with.
     """
+    began = processor_ticks()
     # In memory where that is possible: what a disk's journal makes of ten thousand new files is another question.
     memory_backed = Path("/dev/shm")
     place = memory_backed if os.access(memory_backed, os.W_OK) else None
@@ -241,17 +263,13 @@ def main() -> int:
         small = medians(
             {"python": python, "help": [TOOL, "--help"], "version": [TOOL, "--version"], "one": one}, folder, 11
         )
-        ours, floor = throughput(folder)
-        memory = peak_megabytes(
-            [TOOL, "run", "many", "--jobs", str(JOBS), "--output", os.fspath(folder / "run")], folder
-        )
-        title = f"{CASES} trivial cases, --jobs {JOBS}, against a bare thread pool"
+        many = throughput(folder)
         met = [
-            row(title, f"{ours:.2f} s / {floor:.2f} s = {ours / floor:.2f}", "at most 1.5", met=ours / floor <= 1.5),
-            row("peak memory of that run", f"{memory:.0f} MB", "at most 80 MB", met=memory <= 80),
-            row("--help", f"{small['help'] * 1000:.0f} ms", "under 150 ms", met=small["help"] < 0.15),
-            row("--version", f"{small['version'] * 1000:.0f} ms", "under 150 ms", met=small["version"] < 0.15),
-            row("one trivial case", f"{small['one'] * 1000:.0f} ms", "under 150 ms", met=small["one"] < 0.15),
+            *many,
+            *(
+                row(title, f"{small[name].wall * 1000:.0f} ms", "under 150 ms", met=small[name].wall < 0.15)
+                for name, title in (("help", "--help"), ("version", "--version"), ("one", "one trivial case"))
+            ),
             *sinks(),
             *shards(),
             *typescript(),
@@ -259,7 +277,9 @@ def main() -> int:
             *many_files(folder),
             *isolation(),
         ]
-        print(f"{'for comparison: python -c pass':<58} {small['python'] * 1000:>19.0f} ms")
+        print(f"{'for comparison: python -c pass':<58} {small['python'].wall * 1000:>19.0f} ms")
+    stolen, ticks = (now - then for now, then in zip(processor_ticks(), began, strict=True))
+    print(f"{'processor time that other virtual machines took':<58} {stolen / ticks:>22.0%}")
     return 0 if all(met) else 1
 
 

@@ -27,7 +27,7 @@ from skillgym_action.storage.results_file import render
 SESSIONS = (10, 100, 1_000, 10_000)
 RESULTS = (10, 100, 1_000, 10_000, 100_000)
 SHARDS = 64
-MEASURES = {"processor": "seconds of the processor", "megabytes": "peak memory in MB"}
+MEASURES = {"processor": "CPU time (s)", "megabytes": "peak memory in MB"}
 WIDTH, HEIGHT, EDGE = 640, 300, 48
 STYLE = """
   svg { font: 12px sans-serif; }

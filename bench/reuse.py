@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.__main__ import TOOL, seconds
+from bench.__main__ import TOOL, taken_by
 
 SUITES = 20
 MOST_SECONDS = 3.0
@@ -59,7 +59,7 @@ def main(executions: int) -> int:
 
         def row(title: str, *arguments: str) -> tuple[float, int]:
             before = sessions()
-            took = seconds([*tool, *arguments], root)
+            took = taken_by([*tool, *arguments], root).wall
             print(f"{title:48} {took:7.2f} s {sessions() - before:6,} sessions", flush=True)
             return took, sessions() - before
 

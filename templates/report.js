@@ -268,19 +268,19 @@
     const several = execution.sessions.length > 1 && own &&
       make("p", { class: "muted" }, `Of ${sessionName(own).toLowerCase()}, which decided the status of the execution.`);
     const none = !execution.outcomes.length && make("p", {}, "No assertion was evaluated.");
-    return section("assertions", `Assertions: ${good.length} of ${execution.outcomes.length} hold`,
+    return section("assertions", `Assertions: ${good.length} of ${execution.outcomes.length} passed`,
       several, none, bad.map(assertion),
-      good.length > 0 && folded(`${count(good.length, "assertion")} that hold${good.length === 1 ? "s" : ""}`,
+      good.length > 0 && folded(`${count(good.length, "assertion")} passed`,
         !bad.length, ...good.map(assertion)));
   }
 
   /** @param {Outcome} outcome */
   function assertion(outcome) {
-    const word = outcome.passed === null ? "not evaluated" : outcome.passed ? "holds" : "does not hold";
+    const word = outcome.passed === null ? "not evaluated" : outcome.passed ? "passed" : "failed";
     const tone = outcome.passed === null ? "odd" : outcome.passed ? "good" : "bad";
     const facts = [
       outcome.type, outcome.score !== null && `score ${outcome.score}`, outcome.weight !== 1 && `weight ${outcome.weight}`,
-      outcome.class, outcome.vacuous && "would hold whatever the agent did", outcome.judge && `judge: ${outcome.judge}`,
+      outcome.class, outcome.vacuous && "measures nothing", outcome.judge && `judge: ${outcome.judge}`,
       outcome.votes.length > 0 && `votes: ${outcome.votes.map(vote => vote === null ? "none" : vote ? "yes" : "no").join(", ")}`,
     ].filter(Boolean).join(" · ");
     return make("article", { class: `assertion ${tone}` },

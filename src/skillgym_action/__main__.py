@@ -40,6 +40,17 @@ class _StandardOutput(io.FileIO):
             raise
 
 
+class _Interrupt:
+    """Raises KeyboardInterrupt, and remembers it: while pydantic builds a model, it raises its own error instead."""
+
+    came = False
+
+    @staticmethod
+    def handle(_number: int, _frame: object) -> None:
+        _Interrupt.came = True
+        raise KeyboardInterrupt
+
+
 def main() -> None:
     """Entry point of the command line."""
 
@@ -70,27 +81,27 @@ def action() -> None:
 
         return run_action(environment, sections.append)
 
-    def complete(environment: Mapping[str, str]) -> Mapping[str, str]:
-        from skillgym_action.cli.action_inputs import with_inputs
+    def with_inputs(environment: Mapping[str, str]) -> Mapping[str, str]:
+        from skillgym_action.cli import action_inputs
 
-        return with_inputs(environment)
+        return action_inputs.with_inputs(environment)
 
     def publish(end: EarlyEnd, environment: Mapping[str, str]) -> None:
         from skillgym_action.cli.early_end import publish_early_end
 
         publish_early_end(end, environment, sections)
 
-    _leave(exit_code(program, publish, complete))
+    _leave(exit_code(program, publish, with_inputs))
 
 
 def exit_code(
     program: Callable[[Mapping[str, str]], int],
     publish: Publish = lambda _end, _environment: None,
-    complete: Callable[[Mapping[str, str]], Mapping[str, str]] = dict,
+    with_inputs: Callable[[Mapping[str, str]], Mapping[str, str]] = dict,
 ) -> int:
     """What ``program`` returns for the environment; an error becomes its message on stderr and its exit code.
 
-    ``publish`` gets every such end, to write it where it is read besides the log. ``complete`` is applied to the
+    ``publish`` gets every such end, to write it where it is read besides the log. ``with_inputs`` is applied to the
     environment first, and again if it is interrupted.
 
     This process is executed again first: ``os.environ`` has no secret from then on, and only ``program`` gets any.
@@ -103,16 +114,18 @@ def exit_code(
     try:
         read_environment = hardening.begin()
         try:
-            signal.signal(signal.SIGTERM, signal.default_int_handler)  # until `wiring.open_services` sets its own
+            signal.signal(signal.SIGTERM, _Interrupt.handle)  # until `wiring.open_services` sets its own
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it was ignored before
+                signal.signal(signal.SIGINT, _Interrupt.handle)
             _open_standard_streams()
             environment = read_environment()  # it can be read once, so no signal is heeded before
             hardening.heed_signals()
-            environment = dict(complete(environment))
+            environment = dict(with_inputs(environment))
             return program(MappingProxyType(environment))
         except KeyboardInterrupt:
             _ignore_signals()
-            with suppress(Exception):  # cancelled while it was completed
-                environment = dict(complete(environment))
+            with suppress(Exception):  # cancelled while inputs were added
+                environment = dict(with_inputs(environment))
             raise
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001 -- whatever ends the tool has a message
         _ignore_signals()
@@ -160,8 +173,9 @@ def _printed_end(error: BaseException, environment: Mapping[str, str]) -> EarlyE
         if code or isinstance(error, SystemExit):
             problem = Problem(message="standard output cannot be written")
             return EarlyEnd(exit_code=code or ExitCode.BROKEN_PIPE, problems=(problem,))
-    log = _error_log(environment)
-    return printed(ExitCode.INTERNAL_ERROR, f"internal error: please report it with {log}")
+    came = _Interrupt.came
+    message = "cancelled" if came else f"internal error: please report it with {_error_log(environment)}"
+    return printed(ExitCode.CANCELLED if came else ExitCode.INTERNAL_ERROR, message)
 
 
 def _open_standard_streams() -> None:

@@ -17,6 +17,10 @@ MAX_KEYWORD_EXPRESSION_CHARACTERS = 300  # each parenthesis is a level of the pa
 MAX_FINDINGS = 20  # of one execution
 MIN_RESOURCE_LIMIT_BYTES = 4096  # a smaller number is most likely one whose unit was forgotten
 MAX_RESOURCE_LIMIT_BYTES = 2**60
+DEFAULT_MEMORY_PERCENT = 90  # of the machine's memory, or of the container's: the limit of a session in the action
+DEFAULT_DISK_BYTES = 10 * 1024**3  # that a session may use in the action
+DEFAULT_PROCESSES = 2048  # that a session may have at one time, threads included
+DEFAULT_FILE_BYTES = 4 * 1024**3  # of a file that a session writes
 MAX_PROCESS_LIMIT = 4_194_304  # process ids that Linux has at most
 MAX_QUOTED_LIMIT_CHARACTERS = 60  # of a wrong limit that a message quotes
 

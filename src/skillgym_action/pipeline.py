@@ -36,7 +36,7 @@ from skillgym_action.stages.baseline import (
 from skillgym_action.stages.changed_only import carry_untouched, in_this_run, only_selected, select_changed
 from skillgym_action.stages.discover import discover, near_miss_warnings
 from skillgym_action.stages.install_agents import install_agents
-from skillgym_action.stages.load import HeadCheckout, load
+from skillgym_action.stages.load import HeadCheckout, is_program, load
 from skillgym_action.stages.plan import plan
 from skillgym_action.stages.quarantine import quarantined
 from skillgym_action.stages.reuse import (
@@ -94,7 +94,10 @@ def load_suites(services: Services, options: Options, found: Discovery) -> tuple
     checkout, head = services.suites.checkout, services.repository.checkout
     at_head = HeadCheckout(checkout=head, path_of=source.in_head, skills=options.load.skills)
     suites = load(found.suites, services.hosts, options.load, checkout, directory=directory, head=at_head)
-    return tuple(replace(suite, digest=suite_digest(suite, services.suites)) for suite in suites)
+    # What a program names is not known where it is only hashed, so its digest is that of its file alone.
+    return tuple(
+        suite if is_program(suite) else replace(suite, digest=suite_digest(suite, services.suites)) for suite in suites
+    )
 
 
 def _path_in_source(path: str, services: Services) -> str:
@@ -296,7 +299,7 @@ def _cut_off(services: Services, plan: Plan) -> tuple[str, ...]:
     """Why the plan lacks cases, a sentence per reason."""
     if services.cancelled:
         return ("the run was cancelled before all suites were loaded",)
-    return (f"no case to run: {plan.nothing_selected}",) if plan.nothing_selected else ()
+    return (str(plan.nothing_selected),) if plan.nothing_selected else ()
 
 
 def _session_limits(options: Options) -> LimitSettings:

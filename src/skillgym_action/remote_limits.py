@@ -7,13 +7,14 @@ from __future__ import annotations
 CONTAINER_ENGINE_SECONDS = 300  # for one reply of the engine; fifty containers that start at once take their time
 CONTAINER_ENGINE_CONNECTIONS = 64  # kept open for later requests
 MAX_ENGINE_HEADER_BYTES = 64 * 1024  # of a reply's head, and of an error in it
-CONTAINER_LEASE_SECONDS = 24 * 3600  # after which a container is a stray, also if it runs
 CONTAINER_STRAY_SECONDS = 120  # for what a run makes before a container of it runs; older than that it is a stray
 CONTAINER_KILL_SECONDS = 10.0  # for all processes of a container to end
 CONTAINER_CHECK_SECONDS = 1.0  # between two questions to the engine whether a program still runs
 CONTAINER_DRAIN_SECONDS = 1.0  # for the last output of a program that has ended, while others keep its output open
 MAX_BUILD_CONTEXT_BYTES = 512 * 1024**2
 MAX_BUILD_CONTEXT_ENTRIES = 100_000
+CONTAINER_LEASE_SECONDS = 24 * 3600.0  # after which `doctor --sweep` removes a container, even if it runs
+IMAGE_ATTEMPTS = 2  # in a run, to build or pull an image
 IMAGE_SECONDS = 1800.0  # for an image to be built or pulled
 MAX_BUILD_LOG_LINES = 20  # the last ones, in the message about a failed build
 MAX_CONTAINER_CHANGES = 200_000

@@ -103,7 +103,10 @@ def _base_commit(
 
     if event is None or event.base is None:
         what = f"the event {event.name}" if event else "this job"
-        remedy = "use it under pull_request, or name a folder with suites; ./base is a folder called base"
+        remedy = (
+            "use it in a workflow for pull_request, or name a folder with suites; "
+            "for a folder called base, write ./base"
+        )
         raise UsageError(f"{SUITES_FROM}: {what} has no base commit", remedy=remedy)
     remedy = f"give actions/checkout fetch-depth: 0; or {CHECK_OUT}, and name that folder"
     if not (context.root / ".git").exists():

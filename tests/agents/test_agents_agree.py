@@ -121,12 +121,15 @@ def wrong_argument(desk: Desk) -> str:
 def killed(desk: Desk) -> str:
     """By somebody else, in the middle of a command."""
     marker = desk.workspace / "running"
+    others = set(psutil.Process().children(recursive=True))
 
     def kill() -> None:
         end = time.monotonic() + 100
         while not marker.exists() and time.monotonic() < end:
             time.sleep(0.05)
-        for process in psutil.Process().children(recursive=True):
+        own = set(psutil.Process().children(recursive=True)) - others
+        # The oldest first: a CLI whose command was killed before it would go on, and answer.
+        for process in sorted(own, key=psutil.Process.create_time):
             with suppress(psutil.NoSuchProcess):  # it ended with the one before it
                 process.send_signal(signal.SIGKILL)
 

@@ -11,7 +11,7 @@ from agent_clis import claude_code
 from agent_desk import wiring
 from model_script import Say, Shell, Skill, Step
 from model_server import ModelServer
-from plugin_runs import plugin
+from plugin_runs import MANIFEST, plugin
 from scratch import skillgym
 
 if TYPE_CHECKING:
@@ -34,15 +34,31 @@ def models() -> Iterator[ModelServer]:
         yield server
 
 
+def server(folder: Path, name: str) -> dict[str, Any]:
+    """The configuration of an MCP server, which creates a file when it is started."""
+    return {"mcpServers": {name: {"command": "sh", "args": ["-c", f"echo > {folder.with_name(name)}; exec cat"]}}}
+
+
 def run(
-    folder: Path, models: ModelServer, frontmatter: str, *script: Step, arms: str = "with"
+    folder: Path,
+    models: ModelServer,
+    frontmatter: str,
+    *script: Step,
+    arms: str = "with",
+    configured: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The results of one case with each arm, and what the model was sent."""
+    """The results of one case with each arm, and what the model was sent.
+
+    The plugin has MCP servers, and so has the folder ``arms/servers``, which an arm may name.
+    """
     files = {
-        "skillgym.config.yaml": None,
+        "skillgym.config.yaml": json.dumps({"arms": configured} if configured else {}),
+        MANIFEST: json.dumps({"name": "greeter", "commands": ["./more/wave.md"]} | server(folder, "in-manifest")),
+        ".mcp.json": json.dumps(server(folder, "in-file")),
+        "arms/servers/.mcp.json": json.dumps(server(folder, "of-arm")),
         "evals/one/prompt.md": f"---\nruns: 1\n{frontmatter}---\nGreet Ada.\n",
         "evals/one/graders/hello.md": None,
-        "commands/wave.md": "---\ndescription: Waves at people\n---\nWave.\n",
+        "more/wave.md": "---\ndescription: Waves at people\n---\nWave.\n",
     }
     root = plugin(folder, files, git=True)
     env = wiring("claude-code", models.script(*script)) | {"PATH": f"{claude_code().parent}:/usr/bin:/bin"}
@@ -66,6 +82,16 @@ def test_the_whole_plugin_is_loaded_and_its_evals_are_not(tmp_path, models):
     assert SECRET_OF_EVALS not in everything
     changed = json.loads((tmp_path / "r/out" / result["artifactDir"] / "workspace.json").read_text())
     assert (changed["created"], changed["modified"]) == ([], [])
+
+
+def test_the_servers_of_a_plugin_are_not_started_and_those_of_an_arm_are(tmp_path, models):
+    arms = {"servers": {"files": "arms/servers"}, "plain": {}}
+    script = (Skill("greeter:greeting"), Shell("sleep 2"), Say("Good day"))
+    results, sent = run(tmp_path / "r", models, GRADERS, *script, arms="servers", configured=arms)
+    assert results["with"]["status"] == "passed", json.dumps(results["with"], indent=1)[:4000]
+    assert "greeter:wave" in json.dumps(sent)
+    started = [name for name in ("in-manifest", "in-file", "of-arm") if (tmp_path / name).exists()]
+    assert started == ["of-arm"]
 
 
 def test_the_arm_without_the_plugin_has_no_trace_of_it(tmp_path, models):

@@ -74,9 +74,9 @@ def promoted(desk: Desk, *options: str) -> tuple[int, list[str]]:
 def test_the_edits_of_a_real_session_are_its_recording(desk):
     code, lines = promoted(desk, "--expect", "file:src/new.js contains 'a = 2'")
     assert code == 0
-    assert "does not hold: file:src/new.js contains 'a = 2': src/new.js does not contain 'a = 2'" in lines
-    assert "does not hold (draft): test:npm test passes" in "\n".join(lines)
-    assert "holds (draft): diff:notes.md" in lines
+    assert "fails: file:src/new.js contains 'a = 2': src/new.js does not contain 'a = 2'" in lines
+    assert "fails (draft): test:npm test passes" in "\n".join(lines)
+    assert "passes (draft): diff:notes.md" in lines
     (recording,) = (desk.workspace / "promoted").glob("*.recordings/notes/notes/*/repeat-1")
     assert (recording / "changes/notes.md").read_text() == "better note\nsecond\n"
     assert (recording / "changes/src/new.js").read_text() == "export const a = 1;\n"

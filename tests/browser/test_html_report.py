@@ -129,7 +129,7 @@ def test_the_page_of_an_execution_has_its_assertions_timeline_diff_environment_a
     text = page.text()
     assert page.texts("h1") == ["write-out"]
     for part in (
-        "Assertions: 0 of 1 hold", "file:out.txt contains 'done'", "Sessions: 5", "Timeline:", "exit code 0",
+        "Assertions: 0 of 1 passed", "file:out.txt contains 'done'", "Sessions: 5", "Timeline:", "exit code 0",
         "echo done > other.txt", "reads in.txt", "Changes: 3 files", "Environment", "Prompt", "Logs:",
     ):  # fmt: skip
         assert part in text, part

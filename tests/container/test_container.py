@@ -14,6 +14,7 @@ import yaml
 from junitparser import JUnitXml
 
 from attempts import CONTENT, ENVIRONMENT, said
+from container.boxes import BASE
 from container.image import built, docker
 from container.runner import ROOT, run_step
 from led_by_names import outcomes
@@ -247,6 +248,25 @@ def test_an_agent_that_the_image_lacks_is_installed_and_started_by_its_own_user(
         refused = run_step(image, checkout, env=job, inputs={"install-agents": "false"})
     assert refused.exit_code == 3
     assert "claude-code: version 9.9.9 is not installed" in refused.log
+
+
+def test_sessions_run_in_containers_beside_that_of_the_action(image, checkout):
+    """GitHub's runner mounts the engine's socket into containers of actions."""
+    agent = {"type": "command", "command": "cat /etc/hostname > host.txt; echo done > out.txt"}
+    (checkout / "skillgym.config.yaml").write_text(json.dumps({"runners": {"own": {"agent": agent}}}))
+    suite = {
+        "name": "files",
+        "workspace": {"image": BASE, "network": "none"},
+        "cases": [{"id": "works", "prompt": "work", "expect": ["file:out.txt contains 'done'"]}],
+    }
+    (checkout / "bench" / "files.json").write_text(json.dumps(suite))
+    check_out(checkout)
+    step = run_step(image, checkout, inputs={"report-dir": "results", "keep": "changed"})
+    assert step.exit_code == 0, step.log + step.summary
+    (host,) = (checkout / "results").rglob("changes/host.txt")
+    assert len(host.read_text().strip()) == 12, "the name of a container"
+    refused = run_step(image, checkout, inputs={"sandbox": "none"})
+    assert refused.exit_code == 2
 
 
 INSIDE: dict[str, str | Path] = {

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import tarfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from container.boxes import MIB, SPEC, box, file, inspected, opened, run
@@ -352,6 +354,36 @@ def test_a_failed_build_shows_its_last_lines_without_secrets_and_control_charact
     assert "non-zero code: 7" in message
     assert "hunter2" not in message
     assert "\x1b" not in message
+
+
+def test_a_build_is_tried_twice_in_a_run(tmp_path: Path):
+    spec, context = built(tmp_path / "context", "FROM python:3.12-slim\nRUN exit 7\n"), tmp_path / "context"
+    with opened() as sandbox:
+        for _ in range(2):
+            with pytest.raises(SandboxError, match="non-zero code: 7"):
+                sandbox.image(spec)
+        (context / "Dockerfile").write_text("FROM python:3.12-slim\nUSER nobody\n")
+        with pytest.raises(SandboxError, match="non-zero code: 7"):
+            sandbox.image(spec)
+    (context / "Dockerfile").write_text("FROM python:3.12-slim\nRUN exit 8\n")
+    with opened() as sandbox:
+        with pytest.raises(SandboxError, match="non-zero code: 8"):
+            sandbox.image(spec)
+        (context / "Dockerfile").write_text("FROM python:3.12-slim\nUSER nobody\n")
+        assert sandbox.image(spec).user == "nobody"
+
+
+def test_a_build_that_does_not_stop_printing_ends_with_the_run(tmp_path: Path):
+    line = f"skillgym-test-{time.monotonic_ns()}"
+    spec, cancelled = built(tmp_path / "context", f"FROM python:3.12-slim\nRUN yes {line}\n"), Cancellation()
+    with opened(cancelled=cancelled) as sandbox:
+        threading.Timer(4, cancelled.set).start()
+        with pytest.raises(SandboxError, match="the run was cancelled"):
+            sandbox.image(spec)
+    deadline = time.monotonic() + 20
+    while any(line in words for one in psutil.process_iter(["cmdline"]) for words in one.info["cmdline"] or ()):
+        assert time.monotonic() < deadline, "the engine still builds"
+        time.sleep(0.1)
 
 
 def test_an_image_that_is_nowhere_is_reported_with_what_to_do(sandbox: Sandbox):

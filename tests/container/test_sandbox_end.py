@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import skillgym_action
-from container.boxes import BASE, left_of, settings
+from container.boxes import BASE, box, left_of, opened, settings
 from container.image import docker
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.sandboxes import open_sandbox
@@ -113,6 +113,17 @@ def test_a_container_that_was_never_started_is_swept(tmp_path: Path):
     finally:
         docker("rm", other)
         docker("volume", "rm", volume)
+
+
+def test_a_run_of_days_keeps_its_containers_until_they_are_removed_by_hand(tmp_path: Path):
+    """``lease_seconds`` stands for the day after which `doctor --sweep` removes a container."""
+    with opened() as sandbox, box(sandbox):
+        name = sandbox.settings.run
+        before = left_of(name)
+        assert sweep(DockerEngine(os.environ), 0.0, name) == ()
+        assert left_of(name) == before
+        assert sweep(DockerEngine(os.environ), 0.0, name, lease_seconds=0.0)
+        assert left_of(name) == []
 
 
 def test_a_container_whose_image_has_the_labels_is_somebody_elses_and_stays():

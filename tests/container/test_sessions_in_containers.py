@@ -9,6 +9,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from dask_cluster import Cluster, engine_settings
@@ -287,6 +288,27 @@ def test_a_cancelled_run_removes_its_containers_and_ends(tmp_path):
     assert left_of(root / "cancelled") == []
 
 
+def processes_with(words: str) -> list[psutil.Process]:
+    """Processes of this machine, also those in containers, whose command line ends with these words."""
+    return [one for one in psutil.process_iter(["cmdline"]) if " ".join(one.info["cmdline"] or ()).endswith(words)]
+
+
+def test_a_cancelled_run_ends_the_build_of_its_image(tmp_path):
+    mark = f"sleep 6{time.monotonic_ns()}"
+    files = {
+        "bench/core.json": suite(case(), workspace={"dockerfile": "environment/Dockerfile"}),
+        "bench/environment/Dockerfile": f"FROM {IMAGE}\nRUN {mark}\n",
+        "skillgym.config.yaml": config(runner()),
+    }
+    root = repository(tmp_path, files)
+    run = started("run", "--output", "cancelled", "--no-html", cwd=root)
+    wait_for(lambda: processes_with(mark))
+    run.send_signal(signal.SIGTERM)
+    out, _ = run.communicate(timeout=30)
+    assert run.returncode == 130, out
+    wait_for(lambda: not processes_with(mark), 10)
+
+
 # --- limits and network -----------------------------------------------------------------------------
 
 
@@ -402,6 +424,21 @@ def test_an_arm_adds_and_removes_files_of_the_container(tmp_path):
     root = repository(tmp_path, files)
     done = ran(root)
     assert {result["arm"]: result["status"] for result in results_of(root)} == {"with": "passed"}, done.out
+
+
+def test_files_that_the_image_does_not_remove_are_an_error(tmp_path):
+    workspace = {"dockerfile": "environment/Dockerfile", "network": "none"}
+    arms = {"with": {"remove": ["old.txt"]}, "without": {}}
+    files = {
+        "bench/core.json": suite(case(expect=("no-file:old.txt",)), workspace=workspace, arms=arms),
+        "bench/environment/Dockerfile": f"FROM {IMAGE}\nRUN printf '#!/bin/sh\\n' > /bin/rm\n",
+        "old.txt": "old",
+        "skillgym.config.yaml": config(runner()),
+    }
+    root = repository(tmp_path, files)
+    done = ran(root)
+    assert (done.code, results_of(root)[0]["status"]) == (3, "errored"), done.err
+    assert "rm in the container did not remove old.txt" in done.err
 
 
 def test_a_skill_under_test_is_in_the_container(tmp_path):

@@ -216,7 +216,7 @@ def test_the_plan_counts_cases_arms_and_sessions(tmp_path):
     assert ran.code == 0, ran.err
     assert "bench/core.json [sh]: 5 cases × 2 arms × 2 = 20 sessions (with, without)" in ran.out
     assert "bench/core.json a [sh] without " in ran.out
-    listed = json.loads(skillgym("list", "--json", cwd=tmp_path).out)
+    listed = json.loads(skillgym("list", "--json", cwd=tmp_path).out)["executions"]
     assert [row["arm"] for row in listed[:3]] == ["with", "without", "with"]
 
 
@@ -233,6 +233,9 @@ def test_min_uplift(tmp_path, given, code, reason):
     ran = run(tmp_path, "--min-uplift", given)
     assert ran.code == code, ran.err
     assert reason in ran.err
+    compared = skillgym("compare", "out", "out", "--min-uplift", given, cwd=tmp_path)
+    assert compared.code == code, compared.err
+    assert reason in compared.out + compared.err
 
 
 def test_min_uplift_is_inconclusive_if_the_comparison_is_incomplete(tmp_path):
@@ -438,7 +441,7 @@ def test_an_arm_that_changes_files_needs_a_copy_to_work_in(tmp_path):
     ran = run(tmp_path)
     assert ran.code == 3
     assert "the arm with adds or removes files" in ran.err
-    assert "let the suite use a copy" in ran.err
+    assert "use a copy as the suite's workspace" in ran.err
     assert (tmp_path / "AGENTS.md").read_text(encoding="utf-8") == "of the repository"
 
 

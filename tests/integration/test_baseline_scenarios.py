@@ -48,7 +48,7 @@ EXPECTED = {
         (0, "passed", "no-regression-shown", "success", 1),
         [
             "## ✅ Passed: 9 of 9 green",
-            "These differ, too, and may explain changes:",
+            "These differences may also explain changes:",
             "- suite file of bench/core.json: ",
             "- prompt of bench/core.json: a ",
             BASE.replace("8", "7"),

@@ -107,7 +107,7 @@ def test_verbose_lists_each_changed_file(project):
 def test_list_shows_what_is_selected_and_why(project):
     project.touch_b()
     listed = skillgym("list", "--changed-only", "--json", cwd=project.root)
-    assert [row["case"] for row in json.loads(listed.out)] == ["three"]
+    assert [row["case"] for row in json.loads(listed.out)["executions"]] == ["three"]
     assert "packages/b/bench/template/app.txt: 1 execution (an input of cases)" in listed.err
     listed = skillgym("list", "--changed-only", cwd=project.root)
     assert ("three" in listed.out, "two" in listed.out) == (True, False)
@@ -121,7 +121,7 @@ def test_a_change_that_concerns_no_case_is_a_green_run(project):
     committed(project.root)
     project.change(docs__guide_dot_md="A guide.")
     ran, file = project.run("--changed-only", "--min-pass-rate", "0.9", "--fail-on", "failed,errored,no-cases")
-    words = f"nothing that has changed concerns a case since {project.base()[:12]}: 3 of 3 executions were not selected"
+    words = f"the changes affect no case since {project.base()[:12]}: 3 of 3 executions were not selected"
     assert (ran.code, project.count(), file["run"]["unchanged"]) == (0, 0, words), ran.err
     assert file["run"]["decision"]["verdict"] == "passed"
     for name in ("summary.md", "comment.md", "report.html"):
@@ -152,7 +152,7 @@ def test_a_configuration_that_is_added_selects_all(project):
     """Else one that lies nearer to the suites could come with inputs of its own."""
     project.change(packages__b__skillgym_dot_config_dot_json=project.config({"files": ["**"], "suites": []}))
     ran = skillgym("list", "--changed-only", "--json", cwd=project.root / "packages/b")
-    assert len(json.loads(ran.out)) == 3, ran.err
+    assert len(json.loads(ran.out)["executions"]) == 3, ran.err
     assert "packages/b/skillgym.config.json, the configuration, changed since" in ran.err
 
 
@@ -170,7 +170,7 @@ def test_declared_inputs(project, suites, selected):
     committed(project.root)
     project.change(lib__core_dot_py="pass\n")
     listed = skillgym("list", "--changed-only", "--json", cwd=project.root)
-    assert [row["case"] for row in json.loads(listed.out)] == selected, listed.err
+    assert [row["case"] for row in json.loads(listed.out)["executions"]] == selected, listed.err
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_the_base_branch_itself_selects_all(project):
 def test_a_folder_without_git_selects_all(tmp_path):
     repository(tmp_path)
     ran = skillgym("list", "--changed-only", "--json", cwd=tmp_path)
-    assert len(json.loads(ran.out)) == 1
+    assert len(json.loads(ran.out)["executions"]) == 1
     assert "there is no git checkout to compare with" in ran.err
 
 
@@ -211,7 +211,7 @@ def test_a_clone_without_the_base_selects_all(project, tmp_path):
     git_in(tmp_path / "clone", "update-ref", "-d", "refs/remotes/origin/HEAD")
     git_in(tmp_path / "clone", "update-ref", "-d", "refs/remotes/origin/change")
     ran = skillgym("list", "--changed-only", "--json", cwd=tmp_path / "clone")
-    assert len(json.loads(ran.out)) == 3
+    assert len(json.loads(ran.out)["executions"]) == 3
     assert "the base commit is not in the clone: give actions/checkout fetch-depth: 0" in ran.err
 
 
@@ -220,7 +220,7 @@ def test_base_names_the_commit_to_compare_with(project):
     git_in(project.root, "tag", "first")
     project.change(packages__a__bench__template__app_dot_txt="other\n")
     listed = skillgym("list", "--changed-only", "--base", "first", "--json", cwd=project.root)
-    assert [row["case"] for row in json.loads(listed.out)] == ["one", "two"], listed.err
+    assert [row["case"] for row in json.loads(listed.out)["executions"]] == ["one", "two"], listed.err
     listed = skillgym("list", "--changed-only", "--base", "nowhere", cwd=project.root)
     assert (listed.code, "--base nowhere: no such commit in the clone" in listed.err) == (2, True)
 

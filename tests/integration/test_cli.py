@@ -129,7 +129,7 @@ def test_every_run_leaves_its_reports(tmp_path):
         pytest.param(
             ["README.md"], "README.md: no suite format has files ending in '.md'; suites end in", id="a format"
         ),
-        pytest.param(["--jbos", "2"], "unknown option --jbos; did you mean --jobs?", id="an option"),
+        pytest.param(["--jbos", "2"], "unknown option '--jbos'; did you mean '--jobs'?", id="an option"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_clear_message(tmp_path, args, message):
@@ -149,22 +149,20 @@ def test_a_mistake_in_the_configuration_is_told_with_its_place(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("args", "files"),
+    ("args", "files", "why"),
     [
-        pytest.param([], {"bench/core.json": None}, id="no suite"),
-        pytest.param(["--case", "nope"], {}, id="no case of that id"),
-        pytest.param(["--tag", "nope"], {}, id="no case with that tag"),
-        pytest.param(["--shard", "2/2"], {}, id="an empty shard"),
-        pytest.param(["bench/*.py"], {}, id="a glob that matches nothing"),
-        pytest.param(["!bench"], {}, id="everything left out"),
+        pytest.param([], {"bench/core.json": None}, "no suite was found; ", id="no suite"),
+        pytest.param(["--case", "nope"], {}, "unknown case 'nope'; ", id="no case of that id"),
+        pytest.param(["--tag", "nope"], {}, "unknown tag 'nope'; ", id="no case with that tag"),
+        pytest.param(["--shard", "2/2"], {}, "no case to run: the suites have none for", id="an empty shard"),
+        pytest.param(["bench/*.py"], {}, "no suite was found; ", id="a glob that matches nothing"),
+        pytest.param(["!bench"], {}, "no suite was found; ", id="everything left out"),
     ],
 )
-def test_a_run_that_judges_nothing_is_never_green(tmp_path, args, files):
+def test_a_run_that_judges_nothing_is_never_green(tmp_path, args, files, why):
     ran = run(repository(tmp_path, files), *args)
     assert ran.code == 2
-    filtered = f"{' '.join(args)} does not match the only case"
-    why = filtered if "nope" in args else "no suite was found, or no case matches the filters"
-    assert f"no case to run: {why}" in ran.err
+    assert re.search(rf"^inconclusive: nothing ran, in [^(]*\({re.escape(why)}", ran.err, re.MULTILINE)
     assert results(tmp_path / "out")["totals"]["executions"] == 0
 
 
@@ -184,14 +182,14 @@ BAD_SUITES = [
     pytest.param(
         "bad.json",
         suite(case("a"), case("a")),
-        "cases[1].id: the id 'a' is already that of cases[0] at bench/bad.json:1:29; rename one of them",
+        "cases[1].id: the id 'a' is already used by cases[0] at bench/bad.json:1:29; rename one of them",
         id="the same id twice",
     ),
     pytest.param("bad.json", suite(case(expect=())), "cases[0].expect: must not be empty", id="nothing expected"),
     pytest.param(
         "bad.json",
         suite(case(expect=("fiel:x exists",))),
-        "cases[0].expect[0]: unknown kind of expectation: 'fiel:x exists'; did you mean file:?",
+        "cases[0].expect[0]: unknown kind of expectation: 'fiel:x exists'; did you mean 'file:'?",
         id="unknown prefix",
     ),
     pytest.param(
@@ -441,9 +439,9 @@ def test_list_shows_what_would_run(tmp_path):
         ["bench/core.json", "a", "sh", "m", "smoke"],
         ["bench/core.json", "b", "sh", "m"],
     ]
-    rows = json.loads(skillgym("list", "--json", cwd=tmp_path).out)
+    rows = json.loads(skillgym("list", "--json", cwd=tmp_path).out)["executions"]
     common = {"suite": "bench/core.json", "format": "x-bench", "runner": "sh", "model": "m"}
-    common |= {"title": None, "skills": [], "assertions": 1, "questions": 0}
+    common |= {"title": None, "skills": [], "assertions": 1, "questions": 0, "arm": None, "expected": None}
     assert rows == [
         common | {"case": "a", "tags": ["smoke"], "timeout": 5, "budget": 5.0},
         common | {"case": "b", "tags": [], "timeout": 600, "budget": 2},
@@ -466,7 +464,7 @@ def test_a_dry_run_starts_nothing_and_keeps_nothing(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "skillgym.config.yaml"]
     nothing = skillgym("run", "--dry-run", "--case", "nope", cwd=tmp_path)
     assert (nothing.code, nothing.out) == (2, "")
-    assert nothing.err == "error: nothing would run: --case nope does not match the only case; known: one\n"
+    assert nothing.err == "error: unknown case 'nope'; known: one\n"
 
 
 def test_check_is_content_with_good_suites_and_needs_no_runner(tmp_path):
@@ -499,7 +497,7 @@ def test_schemas_are_json(tmp_path, name):
 
 def test_schemas_are_listed_and_misspelt_ones_guessed(tmp_path):
     assert skillgym("schema", cwd=tmp_path).out.split() == [
-        *("config", "quarantine", "x-bench", "results", "plan", "check", "check-cases", "doctor"),
+        *("config", "quarantine", "x-bench", "results", "plan", "list", "check", "check-cases", "doctor"),
         *("compare", "quarantine-suggest", "trend", "error", "typescript"),
     ]
     ran = skillgym("schema", "confg", cwd=tmp_path)
@@ -536,19 +534,19 @@ def test_which_suites_run(tmp_path, args, suites):
     files = dict.fromkeys(("deep/x.bench.json", "ignored/x.bench.json", "node_modules/y.bench.json", BENCH[1]), suite())
     files |= {"odd/name.json": suite(), "own_suite.py": body, ".gitignore": "ignored/\n", "bench/data.json": "[1]"}
     repository(tmp_path, files, git=True)
-    rows = json.loads(skillgym("list", "--json", *args, cwd=tmp_path).out)
+    rows = json.loads(skillgym("list", "--json", *args, cwd=tmp_path).out)["executions"]
     assert sorted({row["suite"] for row in rows}) == suites
 
 
 def test_what_is_excluded_is_relative_to_the_working_directory_as_paths_are(tmp_path):
     repository(tmp_path, dict.fromkeys(("bench/sub/z.bench.json", "sub/y.bench.json"), suite()), git=True)
-    rows = json.loads(skillgym("list", "--json", "..", "!sub", cwd=tmp_path / "bench").out)
+    rows = json.loads(skillgym("list", "--json", "..", "!sub", cwd=tmp_path / "bench").out)["executions"]
     assert sorted({row["suite"] for row in rows}) == ["bench/core.json", "sub/y.bench.json"]
 
 
 def test_a_folder_outside_of_the_repository_is_searched_as_well(tmp_path):
     here, there = repository(tmp_path / "here", git=True), repository(tmp_path / "there")
-    rows = json.loads(skillgym("list", "--json", there, cwd=here).out)
+    rows = json.loads(skillgym("list", "--json", there, cwd=here).out)["executions"]
     assert [row["suite"] for row in rows] == [str(there / "bench/core.json")]
 
 
@@ -556,7 +554,7 @@ def test_run_directories_are_never_searched(tmp_path):
     repository(tmp_path, {"bench/core.json": suite(case(expect=("file:never exists",))), "bench/t.json": suite()})
     run(tmp_path, "bench/core.json", "--keep", "all")
     assert (tmp_path / "out/workspaces").exists()
-    rows = json.loads(skillgym("list", "--json", cwd=tmp_path).out)
+    rows = json.loads(skillgym("list", "--json", cwd=tmp_path).out)["executions"]
     assert sorted({row["suite"] for row in rows}) == ["bench/core.json", "bench/t.json"]
 
 
@@ -611,6 +609,13 @@ def on_a_terminal(folder: Path, *args: str, **env: str) -> str:
     os.close(master)
     child.wait()
     return shown.decode()
+
+
+def test_a_variable_has_several_values_in_lines(tmp_path):
+    root = repository(tmp_path)
+    ran = skillgym("run", "--output", "out", cwd=root, SKILLGYM_REPORT="junit=a.xml\n\n summary=b.md\n")
+    assert ran.code == 0, ran.err
+    assert ((root / "a.xml").exists(), (root / "b.md").exists()) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def test_a_suite_that_leads_out_is_refused_and_the_others_run(scene, name, targe
     scene.link(name, target)
     listed = silent(scene.run("--json", command="list"))
     assert listed.code == 2
-    assert [row["suite"] for row in json.loads(listed.out)] == ["bench/core.json"]
+    assert [row["suite"] for row in json.loads(listed.out)["executions"]] == ["bench/core.json"]
     assert f"error: {name}: cannot be read: " in listed.err
     assert "leads out of the checkout" in listed.err or "leads into .git" in listed.err
     ran = silent(scene.run())
@@ -272,7 +272,7 @@ def test_a_folder_is_searched_where_a_link_of_the_checkout_leads(scene):
     (scene.root / "suites/core.json").rename(scene.root / "suites/core.bench.json")
     scene.link("bench", "suites")
     listed = silent(scene.run("bench", "--json", command="list"))
-    assert [row["suite"] for row in json.loads(listed.out)] == ["suites/core.bench.json"], listed.err
+    assert [row["suite"] for row in json.loads(listed.out)["executions"]] == ["suites/core.bench.json"], listed.err
 
 
 @pytest.mark.parametrize("path", ["bench", "bench/core.json"])
@@ -280,7 +280,7 @@ def test_a_checkout_that_is_called_by_another_name_is_the_same(scene, tmp_path, 
     other = tmp_path / "other"
     other.symlink_to(scene.root)
     listed = silent(scene.run(str(other / path), "--json", command="list"))
-    assert [row["suite"] for row in json.loads(listed.out)] == ["bench/core.json"], listed.err
+    assert [row["suite"] for row in json.loads(listed.out)["executions"]] == ["bench/core.json"], listed.err
 
 
 @pytest.mark.parametrize("named", [["--config", "skillgym.config.json"], ["bench"]], ids=["named", "found"])
@@ -505,3 +505,17 @@ def test_inputs_of_the_action_follow_no_link_out(scene, inputs, says):
     assert step.code == 2, step.said
     assert says in step.said
     assert CANARY not in step.said + step.log + step.summary + str(step.outputs)
+
+
+@pytest.mark.parametrize(("context", "code"), [("bench", 0), ("../outside", 2), ("link", 2)])
+def test_a_configured_image_is_built_from_the_checkout_alone(tmp_path, context, code):
+    (tmp_path / "outside").mkdir()
+    workspace = {"mode": "isolated", "build": {"context": context}}
+    files = {
+        "skillgym.config.yaml": config(runner(), run={"workspace": workspace}),
+        "bench/Dockerfile": "FROM scratch\n",
+    }
+    root = repository(tmp_path / "root", files)
+    (root / "link").symlink_to("../outside")
+    ran = skillgym("check", cwd=root)
+    assert (ran.code, "run.workspace.build.context" in ran.err) == (code, code == 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 import pytest
@@ -12,7 +12,9 @@ import pytest
 from scratch import PASSING, Ran, case, config, repository, runner, skillgym, suite
 from shells import INSTALLED, completed
 from skillgym_action.cli.arguments import cli, quarantine
-from skillgym_action.cli.completion_values import OF_ALL, OF_COMMANDS
+from skillgym_action.cli.completion_values import COMMAND_COMPLETERS, COMPLETERS
+from skillgym_action.model.resource_limits import LIMIT_FIELDS
+from skillgym_action.settings.option_types import ARTIFACT_STORE, PATH_STORE, REUSE, StoreWord
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,9 +111,9 @@ def test_bash_completes_values_that_it_splits_at_equals_signs_and_colons(tmp_pat
         pytest.param(["run", "--baseline", ""], ["auto", RUN], id="baselines"),
         pytest.param(["run", "--baseline", "main"], ["file"], id="a file as baseline"),
         pytest.param(["run", "--output", ""], ["dir"], id="folders"),
-        pytest.param(["init", "--format", "ev"], ["evals"], id="formats of init"),
-        pytest.param(["run", "--format", "ev"], [], id="which are not those of suites"),
-        pytest.param(["run", "--store", "a"], ["artifact"], id="stores"),
+        pytest.param(["init", "--format", "sk"], ["skill-evals"], id="formats of init"),
+        pytest.param(["run", "--format", "sk"], ["skill-evals"], id="formats"),
+        pytest.param(["run", "--store", "a"], ["artifact", "artifact="], id="stores"),
         pytest.param(["run", "--report", "ct"], ["ctrf="], id="reports"),
         pytest.param(["run", "--on-limit", ""], ["failed", "errored"], id="statuses"),
         pytest.param(["schema", "q"], ["quarantine", "quarantine-suggest"], id="schemas"),
@@ -195,6 +197,14 @@ def test_an_unknown_request_of_a_shell_is_an_error(tmp_path):
     assert skillgym(cwd=tmp_path, _SKILLGYM_ACTION_COMPLETE="tcsh_source").code == 2
 
 
+def test_words_are_those_that_the_options_accept(tmp_path):
+    folder = repository(tmp_path)
+    assert offered(folder, "run", "--limits", "''") == [f"{name}=" for name in LIMIT_FIELDS]
+    words = {word.partition(",")[0] for word in offered(folder, "run", "--reuse", "''")}
+    assert words == set(REUSE)
+    assert offered(folder, "run", "--store", "''") == [*get_args(StoreWord), PATH_STORE, ARTIFACT_STORE]
+
+
 # --- every option -------------------------------------------------------------------------------------
 
 FREE = {
@@ -212,7 +222,7 @@ def test_every_parameter_is_completed_or_has_free_values():
         for param in command.get_params(click.Context(command))
         if isinstance(param, click.Argument) or (isinstance(param, click.Option) and not param.is_flag)
     }
-    assert OF_COMMANDS.keys() <= taken
-    left = {name for command, name in taken if (command, name) not in OF_COMMANDS}
-    assert left - OF_ALL.keys() == FREE
-    assert OF_ALL.keys() <= left
+    assert COMMAND_COMPLETERS.keys() <= taken
+    left = {name for command, name in taken if (command, name) not in COMMAND_COMPLETERS}
+    assert left - COMPLETERS.keys() == FREE
+    assert COMPLETERS.keys() <= left

@@ -6,30 +6,34 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
-from docs_tables import COMMANDS, FILE, REPOSITORY, documents, files_in, renewed
+from docs_tables import COMMANDS, EXPECTATION, FILE, REPOSITORY, TABLE, TABLES, documents, files_in, renewed
+from key_tables import keys_of
+from result_tables import HEADINGS, rows_of
 from scratch import skillgym, written
 from skillgym_action.agents import AGENTS
 from skillgym_action.agents.command import EVENTS, PLACEHOLDER
-from skillgym_action.cli.schema import SCHEMAS
+from skillgym_action.cli.arguments import cli
+from skillgym_action.cli.published_schemas import inherited_keys
+from skillgym_action.cli.schema import MADE, SCHEMAS
 from skillgym_action.formats import FORMATS
-from skillgym_action.formats.xbench_expectations import KIND_BY_PREFIX, ExpectationSection
+from skillgym_action.formats.xbench_expectations import KIND_BY_PREFIX
 from skillgym_action.model.exit_codes import EXIT_CODES, ExitCode
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.options import FAIL_ON
-from skillgym_action.settings.other_names import NAMES_OF_INPUTS
+from skillgym_action.settings.other_names import other_names
 from skillgym_action.skill_evals import keys as eval_keys
 from skillgym_action.skill_evals.deterministic import TYPES as DECIDED_TYPES
 from skillgym_action.suite_programs.expectations import Expect
 from skillgym_action.suite_programs.suite import SETTINGS, Context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -112,21 +116,20 @@ def test_every_attack_by_position_names_tests_that_there_are():
 @pytest.mark.parametrize("document", documents(), ids=shown)
 def test_tables_that_are_made_of_the_code_are_up_to_date(document):
     text = document.read_text(encoding="utf-8")
-    assert text == renewed(text), "run: python tests/support/docs_tables.py"
+    assert text == renewed(text), "run: make docs"
 
 
-@pytest.mark.parametrize(
-    ("document", "table"),
-    [
-        ("docs/reference/action.md", "inputs"),
-        ("docs/reference/action.md", "outputs"),
-        ("docs/reference/command-line.md", "options"),
-        ("docs/reference/command-line.md", "exit-codes"),
-        ("docs/reference/results.md", "troubles"),
-    ],
-)
-def test_every_table_has_its_place(document, table):
-    assert text_of(document).count(f"<!-- table: {table} -->\n| ") == 1
+def test_every_table_has_its_place():
+    placed = Counter(name for path in documents() for _, name, _, _ in TABLE.findall(path.read_text(encoding="utf-8")))
+    assert placed == Counter(list(TABLES))
+
+
+def test_make_docs_writes_all_that_is_generated_and_contributors_know_it():
+    makefile, guide = text_of("Makefile"), text_of("CONTRIBUTING.md")
+    planned = subprocess.run(["make", "-n", "docs"], cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
+    assert re.findall(r"python (\S+)", planned)[-2:] == ["tests/support/docs_tables.py", "tests/support/mistakes.py"]
+    targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) - {"help"}
+    assert targets <= set(re.findall(r"`make ([a-z-]+)", guide))
 
 
 def test_the_reference_has_the_inputs_and_outputs_of_the_action():
@@ -135,6 +138,12 @@ def test_the_reference_has_the_inputs_and_outputs_of_the_action():
         table = reference("action").split(f"<!-- table: {section} -->")[1].split("<!-- end of table -->")[0]
         described = {name: entry["description"].replace("`", "") for name, entry in action[section].items()}
         assert {name: meaning.replace("`", "") for name, meaning in rows(table)[1:]} == described
+
+
+def test_every_command_is_in_the_reference_once():
+    assert {name.split()[0] for name in COMMANDS} == {name for name, one in cli.commands.items() if not one.hidden}
+    table = reference("command-line").split("| Command | What it does |")[1].split("\n\n")[0]
+    assert sorted(re.findall(r"^\| `([a-z]+(?: [a-z]+)*)", table, re.MULTILINE)) == sorted(COMMANDS)
 
 
 def test_the_options_that_help_shows_are_documented_and_no_others():
@@ -146,7 +155,7 @@ def test_the_options_that_help_shows_are_documented_and_no_others():
 
 
 def test_every_option_of_a_job_is_an_input_or_says_why_not():
-    renamed = {f"--{name.replace('_', '-')}" for name in NAMES_OF_INPUTS} | {"--suites"}
+    renamed = {f"--{name.replace('_', '-')}" for name in other_names()} | {"--suites"}
     inputs = {f"--{name}" for name in yaml.safe_load(text_of("action.yml"))["inputs"]}
     helped = {option for command in ("run", "report") for option in HELPED.findall(shown_help(command))}
     section = reference("command-line").split("### Options and the action's inputs")[1].split("\n## ")[0]
@@ -158,61 +167,64 @@ def test_every_option_of_a_job_is_an_input_or_says_why_not():
 # --- keys of files ----------------------------------------------------------------------------------
 
 
-def keys(name: str) -> dict[str, Any]:
-    """The key paths of a JSON Schema with what it says of them; containers have a None."""
-    schema: Any = SCHEMAS[name]()
-
-    def below(node: Any, path: str) -> Iterator[tuple[str, Any]]:
-        node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
-        for alternative in node.get("anyOf", ()):
-            yield from below(alternative, path)
-        inner = node.get("additionalProperties")
-        places = [(f"{path}[]", node.get("items", {})), (f"{path}.<id>", inner if isinstance(inner, dict) else {})]
-        for place, part in places:
-            yield from below(part, place) if "$ref" in part else ()
-        for key, part in node.get("properties", {}).items():
-            place = f"{path}.{key}" if path else key
-            found = list(below(part, place))
-            yield place, None if found else part
-            yield from found
-
-    return dict(below(schema, ""))
+def shown_keys(name: str) -> set[str]:
+    """The key paths in the tables of a document whose names begin with ``name``."""
+    expectations = f"{name}-expectations"
+    tables = {found[2]: found[3] for found in TABLE.finditer(reference("configuration") + reference("x-bench"))}
+    shown = {row[0] for table, text in tables.items() if table.startswith(name) for row in rows(text)[1:]}
+    inner = {row[0] for row in rows(tables.get(expectations, ""))[1:]}
+    return (shown - inner) | {f"{EXPECTATION}.{key}" for key in inner}
 
 
-@pytest.mark.parametrize(
-    ("document", "schema", "prefix"),
-    [
-        pytest.param(
-            "configuration",
-            "config",
-            r"(?:run|defaults|report|snapshots|prices|runners|skills|arms|plugins|engine|limits|sandbox|inputs\[\])\.|store$|reuse$",
-            id="configuration",
-        ),
-        pytest.param("x-bench", "x-bench", r"[a-zA-Z.\[\]<>]+$", id="x-bench suites"),
-    ],
-)
-def test_every_key_of_a_file_is_documented_and_no_other(document, schema, prefix):
-    section = reference(document).split("## Expectations")[0]
-    documented = {row[0] for row in rows(section) if re.match(prefix, row[0])} - {"Key"}
-    known = {key: part for key, part in keys(schema).items() if key != "$schema"}
-    assert documented - known.keys() == set()
-    assert {key for key, part in known.items() if part is not None} - documented == set()
+def key_paths(value: Any, definitions: dict[str, Any], path: str = "") -> set[str]:
+    """The paths of all keys in what fits a JSON Schema: those of mappings, and those in them."""
+    found = set()
+    if "$ref" in value:
+        found |= key_paths(definitions[value["$ref"].removeprefix("#/$defs/")], definitions, path)
+    for part in (*value.get("anyOf", ()), *value.get("oneOf", ())):
+        if not part.keys() <= {"required", "properties"}:  # otherwise a condition, which has no keys of its own
+            found |= key_paths(part, definitions, path)
+    for name, part in value.get("properties", {}).items():
+        place = f"{path}.{name}" if path else name
+        found |= {place} | key_paths(part, definitions, place)
+    for name, step in (("items", "[]"), ("additionalProperties", ".<id>")):
+        if isinstance(part := value.get(name), dict):
+            found |= key_paths(part, definitions, path + step)
+    return found
 
 
-def test_the_configurations_defaults_are_documented():
-    told = {row[0]: row[2] for row in rows(reference("configuration")) if len(row) > 2}
-    defaults = {key: part["default"] for key, part in keys("config").items() if part and part.get("default")}
-    assert {key: told[key] for key in defaults} == {key: str(value) for key, value in defaults.items()}
+@pytest.mark.parametrize("schema", ["config", "x-bench"])
+def test_every_key_is_in_a_table_and_no_other(schema):
+    made = MADE[schema]()
+    known = key_paths(made, made["$defs"]) - {"$schema"}  # type: ignore[arg-type]
+    sections = {key for key in known if any(other.startswith((f"{key}.", f"{key}[")) for other in known)}
+    headings = {key for key in sections if "." not in key} if schema == "config" else set()
+    assert len(known) > 40
+    assert shown_keys(schema) == known - headings
 
 
-def test_every_key_of_an_expectation_object_is_documented():
-    spelled = {field.alias or name for name, field in ExpectationSection.model_fields.items()}
-    assert spelled - words(reference("x-bench")) == set()
+def test_every_field_of_a_results_file_is_described_once():
+    fields = {(key.definition, key.name) for key in keys_of("results")}
+    inherited = {(name, key) for name, _ in fields for key in inherited_keys(name)}
+    described = Counter((row.key.definition, row.key.name) for table in HEADINGS for row in rows_of(table))
+    assert described == Counter(fields - inherited)
 
 
-def test_every_field_of_a_results_file_is_documented():
-    fields = {part for path in keys("results") for part in re.findall(r"\w+", path)}
-    assert fields - words(reference("results").split("## results.json")[1].split("## JUnit")[0]) == set()
+LIMITS = {
+    file: set(re.findall(r"^([A-Z][A-Z_]+)(?:: .*)? = ", text_of(f"src/skillgym_action/{file}"), re.MULTILINE))
+    for file in ("limits.py", "remote_limits.py", "harbor/task_limits.py")
+}
+"""Module with limits -> their names."""
+
+
+def test_every_limit_is_in_a_table_or_in_the_list_of_those_that_users_do_not_need():
+    named = set().union(*LIMITS.values())
+    modules = (REPOSITORY / "tests/support").glob("*limit_tables.py")
+    tables = "".join(path.read_text(encoding="utf-8") for path in modules)
+    shown = named & set(re.findall(r"limits\.([A-Z_]+)", tables))
+    listed = re.findall(r"^[A-Z_]+$", text_of("tests/data/limits_without_a_row.txt"), re.MULTILINE)
+    assert len(named) > 400
+    assert Counter(listed) == Counter(named - shown), "add a row to docs/reference/limits.md, or a line to the list"
 
 
 # --- words ------------------------------------------------------------------------------------------
@@ -273,13 +285,13 @@ def test_versions_of_agents_are_those_that_were_verified(document):
     assert set(found) <= named
 
 
-def test_the_architecture_names_every_room_and_no_other():
+def test_the_architecture_names_every_package_and_no_other():
     package = REPOSITORY / "src" / "skillgym_action"
-    rooms = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
-    rooms |= {path.stem for path in package.glob("*.py")} - {"__init__"}
-    section = text_of("docs/architecture.md").split("\n## The rooms\n")[1].split("\n## ")[0]
+    packages = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    packages |= {path.stem for path in package.glob("*.py")} - {"__init__"}
+    section = text_of("docs/architecture.md").split("\n## Packages\n")[1].split("\n## ")[0]
     named = {word for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for word in re.findall("`(.*?)`", row)}
-    assert named == rooms
+    assert named == packages
 
 
 # --- links ------------------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ def test_a_version_that_the_configuration_asks_for_is_none(root, path):
         ),
         pytest.param(
             {"type": "claude-code", "env": ["MY_KEY"]},
-            "✗ runners.one.agent.env: MY_KEY is not set in the environment; "
+            "✗ skillgym.config.yaml:1:55: runners.one.agent.env: MY_KEY is not set in the environment; "
             "set MY_KEY, or pass it to the job as a secret",
             id="a variable is not set",
         ),

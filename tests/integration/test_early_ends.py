@@ -317,8 +317,8 @@ def test_a_run_without_a_case_has_a_report_and_an_annotation(tmp_path):
         found = step(root, github, {"cases": "nosuch"})
         assert (found.code, found.outputs["exit-code"], found.outputs["verdict"]) == (2, "2", "inconclusive")
         ((name, properties, message),) = annotations(found.log)
-        assert (name, properties["title"]) == ("error", "skillgym-action: incomplete, inconclusive")
-        assert "no case to run: --case nosuch does not match the only case" in message
+        assert (name, properties["title"]) == ("error", "skillgym-action: inconclusive")
+        assert "unknown case 'nosuch'; known: one" in message
         assert "nosuch" in head(github.comments(NUMBER)[0].body)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -12,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dask_cluster import Cluster, engine_settings, running, until
+from judged_runs import KEY, MODEL, SUITE, said
+from judged_runs import results as judged_results
+from judged_runs import scratch as judged_repository
 from paths import REPOSITORY
 from scratch import case, config, git_in, repository, runner, skillgym, started, suite
+from scripted_http import ScriptedServer
 
 if TYPE_CHECKING:
     import subprocess
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
 TIMES = {"id", "startedAt", "endedAt", "durationMs", "duration"}
 SPENT = """printf '{"type": "session", "cost": {"usd": 0.25}}\\n'; """
 DONE = "echo done > out.txt"
+JUDGED_TWICE = SUITE + "- {id: two, input: Greet., criteria: It greets nicely.}\n"
+SPENT_BY_AGENT = 0.5  # dollars, of each session of a judged repository
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +123,22 @@ def test_uncommitted_files_are_sent_and_ignored_ones_are_not(cluster: Cluster, t
     assert "not for workers" not in next(scene.root.glob("results/*/*/*/repeat-1/changes/out.txt")).read_text()
 
 
+def test_a_git_checkout_is_one_on_workers_too_also_below_its_root(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, "git log --format=%an --all > out.txt; ls -A >> out.txt", number=1)
+    (scene.root / "part").mkdir()
+    (scene.root / "part/file").touch()
+    git_in(scene.root, "init", "--quiet")
+    ran = {
+        engine: skillgym("run", "../bench", "--engine", engine, "--output", name, cwd=scene.root / "part")
+        for engine, name in (("local", "here"), (cluster.address, "there"))
+    }
+    assert [each.code for each in ran.values()] == [0, 0], [each.err for each in ran.values()]
+    written = "*/*/*/repeat-1/changes/out.txt"
+    here, there = (next((scene.root / "part" / name).glob(written)).read_text() for name in ("here", "there"))
+    assert there == here
+    assert ".git\n" in there
+
+
 def test_folders_without_files_are_sent_unless_git_ignores_them(cluster: Cluster, tmp_path: Path) -> None:
     scene = Scene(tmp_path, cluster, 'test "$(ls)" = inner && echo done > out.txt', number=1)
     for name in ("template/inner", "ignored/inner", "new/node_modules/inner"):
@@ -152,6 +175,22 @@ def test_the_sessions_of_a_killed_worker_run_again_on_another_one(own_cluster: C
     assert process.returncode == 0, err
     assert "was lost after" in err
     assert sorted(line["result"]["caseId"] for line in scene.journal()) == ["c0", "c1", "c2", "c3"]
+
+
+def test_a_worker_removes_the_folders_of_killed_ones_only(own_cluster: Cluster, tmp_path: Path) -> None:
+    killed, _ = own_cluster.start_worker(), own_cluster.start_worker()
+    scene = Scene(tmp_path, own_cluster, "touch $LOG/$task; sleep 1; echo done > out.txt")
+    process = scene.start()
+    until(lambda: len(scene.logged()) == 4, "sessions run on both workers")
+    killed.kill()
+    killed.wait()
+    before = own_cluster.worker_folders()
+    assert len(before) == 2
+    own_cluster.start_worker()
+    after = own_cluster.worker_folders()
+    assert (len(after), len(after & before)) == (2, 1)
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 0, err
 
 
 def test_a_session_whose_workers_are_lost_again_and_again_is_errored(own_cluster: Cluster, tmp_path: Path) -> None:
@@ -212,6 +251,32 @@ def test_a_frozen_worker_is_noticed_and_its_late_answer_dropped(own_cluster: Clu
     assert process.returncode == 0, err
     assert len(scene.journal()) == 1
     assert len(scene.logged()) == 2
+
+
+def test_workers_that_cannot_take_sessions_do_not_keep_a_run_from_starting(
+    own_cluster: Cluster, tmp_path: Path
+) -> None:
+    """One is frozen, and one is no worker of the tool and lacks its package."""
+    own_cluster.start_worker(slots=1)
+    own_cluster.start_worker(slots=4).send_signal(signal.SIGSTOP)
+    own_cluster.start_foreign_worker()
+    scene = Scene(tmp_path, own_cluster, number=2)
+    ran = skillgym("run", "--output", "results", cwd=scene.root, limit=90)
+    assert ran.code == 0, ran.err
+    assert scene.journal("lost") == []
+    assert ran.err.count("is refused: it has another program") == 1
+
+
+def test_the_scheduler_keeps_no_events_of_a_run(own_cluster: Cluster, tmp_path: Path) -> None:
+    from distributed import Client
+
+    own_cluster.start_worker()
+    scene = Scene(tmp_path, own_cluster, number=2)
+    ran = skillgym("run", "--output", "results", cwd=scene.root, limit=90)
+    assert ran.code == 0, ran.err
+    with Client(own_cluster.address, set_as_default=False) as client:
+        events = {name: len(found) for name, found in client.get_events().items() if name.startswith("skillgym")}
+    assert sum(events.values()) == 0
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["cancelled", "killed"])
@@ -304,6 +369,74 @@ def test_a_budget_ends_a_run_with_at_most_what_is_in_flight_beyond_it(cluster: C
     assert set(scene.statuses().values()) == {"passed", "skipped"}
 
 
+def test_an_error_in_the_process_of_a_slot_errs_its_session_and_not_the_run(cluster: Cluster, tmp_path: Path) -> None:
+    """The agent of c0 replaces the folder for results by a file, as if the disk were full."""
+    folders = f"{cluster.temporary}/skillgym-workers-*/worker-*/*/slot-*/run"
+    spoil = f"for each in {folders}; do rm -rf $each; touch $each; done"
+    scene = Scene(tmp_path, cluster, f"[ $task != c0 ] || {{ {spoil}; }}; {DONE}", number=2)
+    ran = scene.run("--jobs", "1", limit=60)
+    assert ran.code == 3, ran.err
+    assert scene.statuses() == {"c0": "errored", "c1": "passed"}
+    (line,) = (line for line in scene.journal() if line["result"]["caseId"] == "c0")
+    assert line["trouble"]["kind"] == "worker-answer"
+    assert "the worker failed: OutputError: " in line["trouble"]["message"]
+    assert line["agentUsd"] is None
+    assert scene.journal("lost") == []
+
+
+def test_a_session_whose_artifacts_are_too_large_is_errored_with_its_cost(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, f"{SPENT}truncate -s 25M a b c", number=3)
+    ran = scene.run("--jobs", "1", "--keep", "all", "--max-cost", "0.3")
+    assert ran.code == 3, ran.err
+    lines = scene.journal()
+    assert [line["agentUsd"] for line in lines] == [0.25, 0.25]
+    assert [line["result"]["costUsd"] for line in lines] == [0.25, 0.25]
+    assert {line["trouble"]["kind"] for line in lines} == {"worker-answer"}
+    assert "its artifacts cannot be sent: " in lines[0]["trouble"]["message"]
+    assert sorted(scene.statuses().values()) == ["errored", "errored", "skipped"]
+
+
+def test_a_worker_without_the_cli_of_a_runner_gets_none_of_its_sessions(own_cluster: Cluster, tmp_path: Path) -> None:
+    """The CLI is a stub: what matters is where it starts. Both workers lack the CLI of pi."""
+    scene = Scene(tmp_path, own_cluster, "sleep 1; " + DONE, number=3)
+    (tmp_path / "bin").mkdir()
+    stub = tmp_path / "bin/codex"
+    stub.write_text(f"#!/bin/sh\nmktemp {scene.log}/XXXXXX\nsleep 1\n")
+    stub.chmod(0o755)
+    settings = json.loads((scene.root / "skillgym.config.yaml").read_text())
+    settings["runners"] |= {name: {"agent": {"type": name, "model": "openai/gpt-5"}} for name in ("codex", "pi")}
+    (scene.root / "skillgym.config.yaml").write_text(json.dumps(settings))
+    own_cluster.env["OPENAI_API_KEY"] = "k-12345678901234567890"
+    for path in (f"{stub.parent}:{os.environ['PATH']}", os.environ["PATH"]):
+        own_cluster.env["PATH"] = path
+        own_cluster.start_worker(slots=1)
+    ran = scene.run()
+    assert ran.code == 3, ran.err
+    found = json.loads((scene.root / "results/results.json").read_text())
+    by_runner: dict[str, list[str]] = {"sh": [], "codex": [], "pi": []}
+    for one in found["suites"][0]["results"]:
+        by_runner[one["runnerId"]].append(one.get("failureClass", {"id": one["status"]})["id"])
+    assert by_runner["sh"] == ["passed"] * 3
+    assert by_runner["pi"] == ["agent-missing"] * 3
+    assert "agent-missing" not in by_runner["codex"]
+    assert len(scene.logged()) >= 3
+    assert "gets no sessions of codex: " in ran.err
+
+
+def test_hooks_after_all_sessions_end_on_workers_however_long_they_take(cluster: Cluster, tmp_path: Path) -> None:
+    hook = ["sh", "-c", f"touch {tmp_path}/began; sleep 12; touch {tmp_path}/ended"]
+    hooks = {"after_all": {"command": hook, "timeout_ms": 60_000}}
+    tests = [{"id": "a", "input": "x", "assertions": [{"type": "contains", "value": "done"}]}]
+    scene = Scene(tmp_path, cluster, """printf '{"type": "session", "finalOutput": "done"}\\n'""")
+    (scene.root / "bench/core.json").unlink()
+    (scene.root / "bench/EVAL.yaml").write_text(
+        json.dumps({"workspace": {"isolation": "shared", "hooks": hooks}, "tests": tests})
+    )
+    ran = scene.run()
+    assert ran.code == 0, ran.err
+    until((tmp_path / "ended").exists, "the hook ends", 30)
+
+
 def test_failures_end_a_run_on_workers_too(cluster: Cluster, tmp_path: Path) -> None:
     scene = Scene(tmp_path, cluster, "true", number=16)
     ran = scene.run("-x")
@@ -320,6 +453,34 @@ def test_a_failed_repetition_is_retried_on_workers_too(cluster: Cluster, tmp_pat
     assert (scene.root / "results").glob("*/*/*/repeat-1/session-2/stdout.log")
 
 
+def test_a_run_on_workers_is_stopped_for_futility(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, number=10)
+    base = skillgym("run", "--engine", "local", "--repeat", "5", "--output", "base", cwd=scene.root)
+    assert base.code == 0, base.err
+    ran = scene.run("--baseline", "base", "--fail-on", "regression", "--repeat", "5", "--stop", "futility")
+    assert ran.code == 0, ran.err
+    found = json.loads((scene.root / "results/results.json").read_text())["run"]
+    assert found["stoppedForFutility"] == {"repetitions": 2, "planned": 5}
+    assert sorted(line["repetition"] for line in scene.journal("started")) == [1] * 10 + [2] * 10
+
+
+def test_a_worker_asks_the_judge_with_its_own_key(tmp_path: Path) -> None:
+    with ScriptedServer(said(0.9), said(0.1)) as server:
+        env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
+        with Cluster(tmp_path / "cluster", **env) as cluster:
+            cluster.start_worker(slots=1)
+            root = judged_repository(tmp_path / "repo", model=MODEL, suite=JUDGED_TWICE)
+            settings = json.loads((root / "skillgym.config.yaml").read_text()) | {"engine": engine_settings(cluster)}
+            (root / "skillgym.config.yaml").write_text(json.dumps(settings))
+            ran = skillgym("run", "--output", "out", "--max-cost", "5", cwd=root)
+    assert ran.code == 1, ran.err
+    assert [one["status"] for one in judged_results(root)] == ["passed", "failed"]
+    assert all(one["costUsd"] > SPENT_BY_AGENT for one in judged_results(root)), "agent and judge"
+    assert [request.headers["x-api-key"] for request in server.requests] == [KEY, KEY]
+    written = [path.read_text() for path in (root / "out").rglob("*") if path.is_file()]
+    assert KEY not in "".join([ran.out, ran.err, *written])
+
+
 def test_sessions_that_share_a_workspace_run_in_one_process_of_one_worker(cluster: Cluster, tmp_path: Path) -> None:
     scene = Scene(tmp_path, cluster)
     cases = [case(f"c{index}", (f"file:lines contains 'c{index}'",)) for index in range(4)]
@@ -332,6 +493,30 @@ def test_sessions_that_share_a_workspace_run_in_one_process_of_one_worker(cluste
     repository(scene.root, files)
     ran = scene.run()
     assert ran.code == 0, ran.out
+
+
+def test_sessions_whose_shared_workspace_was_lost_do_not_run_in_a_new_one(own_cluster: Cluster, tmp_path: Path) -> None:
+    import psutil
+
+    worker = own_cluster.start_worker(slots=1)
+    scene = Scene(tmp_path, own_cluster)
+    script = "read -r _ task; echo $task >> lines; touch $LOG/$task; [ $task != c1 ] || sleep 65"
+    agent = runner(script, env={"LOG": str(scene.log)})
+    of_run = {"workspace": {"mode": "shared"}}
+    cases = [case(f"c{index}", ("file:lines contains 'c0'",)) for index in range(3)]
+    settings = {**json.loads(config(agent, run=of_run)), "engine": engine_settings(own_cluster)}
+    repository(scene.root, {"bench/core.json": suite(*cases), "skillgym.config.yaml": json.dumps(settings)})
+    process = scene.start()
+    until((scene.log / "c1").exists, "the second session runs")
+    (slot,) = (each for each in psutil.Process(worker.pid).children() if each.cmdline()[-1] == "slot")
+    slot.kill()
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 3, err
+    found = [line["result"] for line in scene.journal()]
+    assert [one["status"] for one in found] == ["passed", "errored", "errored"]
+    assert [one["failureClass"]["id"] for one in found[1:]] == ["worker-lost"] * 2
+    assert err.count("the shared workspace of the sessions before was lost with its worker") >= 2
+    assert not (scene.log / "c2").exists()
 
 
 def test_a_suite_that_works_in_a_folder_of_this_machine_is_refused(cluster: Cluster, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_worker_of_another_version_gets_no_sessions(tmp_path: Path) -> None:
         ran = skillgym("run", "--output", "results", cwd=root)
         assert ran.code == 3
         assert "it has skillgym-action 0.1.0, Python 3.99, protocol 1, and this run skillgym-action" in ran.err
-        assert "takes sessions for 3.0 s" in ran.err
+        assert "has accepted sessions for 3.0 s" in ran.err
         assert "skillgym-action worker" in ran.err
 
 

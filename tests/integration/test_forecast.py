@@ -83,13 +83,13 @@ def test_the_next_run_costs_what_the_forecast_says(priced):
 def test_a_run_beyond_max_cost_starts_no_session(priced):
     refused = priced.run("--repeat", "2", "--max-cost", "1", "--output", "out")
     assert refused.code == 2
-    assert "the run costs more than the max-cost of $1.00, by the runs in the store" in refused.err
+    assert "cost more than the max-cost of $1.00, according to the runs in the store" in refused.err
     assert (
         "no session was started; raise max-cost, lower repeat, select fewer cases, or set allow-partial" in refused.err
     )
     assert (priced.sessions, (priced.root / "out" / "journal.jsonl").exists()) == (0, False)
     dry = priced.run("--repeat", "2", "--max-cost", "1", "--dry-run")
-    assert (dry.code, "costs more than the max-cost of $1.00" in dry.err) == (2, True)
+    assert (dry.code, "cost more than the max-cost of $1.00" in dry.err) == (2, True)
     part = priced.run("--repeat", "2", "--max-cost", "1", "--output", "out", "--allow-partial")
     assert "note: the run will probably reach the max-cost of $1.00 before its plan is done" in part.err
     assert (priced.sessions, priced.totals("out")["skipped"]) == (4, 2)
@@ -102,8 +102,8 @@ def test_the_action_refuses_it_and_an_input_allows_it(priced):
     inputs = {"mode": "run", "store": priced.store, "max-cost": "0.5", "report-dir": "out"}
     refused = step(priced.root, None, inputs, event=("push", {"ref": "refs/heads/main"}))
     assert (refused.code, refused.outputs["verdict"], priced.sessions) == (2, "error", 0), refused.said
-    assert "the run costs more than the max-cost of $0.50" in refused.said
-    assert "the run costs more than the max-cost of" in refused.summary
+    assert "the run is expected to cost more than the max-cost of $0.50" in refused.said
+    assert "the run is expected to cost more than the max-cost of" in refused.summary
     part = step(priced.root, None, inputs | {"allow-partial": "true"}, event=("push", {"ref": "refs/heads/main"}))
     assert (part.outputs["skipped"], priced.sessions) == ("2", 2), part.said
 
@@ -146,7 +146,7 @@ def test_what_a_resumed_run_has_done_costs_nothing_more(priced):
     assert priced.sessions == 2, part.err
     refused = priced.run("--max-cost", "0.7", "--resume", "out")
     assert (refused.code, priced.sessions) == (2, 2), refused.err
-    assert "the max-cost of $0.70, of which $0.52 is spent, by the runs in the store" in refused.err
+    assert "the max-cost of $0.70, of which $0.52 is spent, according to the runs in the store" in refused.err
     assert priced.run("--max-cost", "1.2", "--resume", "out").code == 0
     assert (priced.sessions, priced.totals("out")["passed"]) == (4, 4)
 

@@ -284,6 +284,21 @@ def test_a_python_that_cannot_be_executed_again_is_an_error_and_no_secret_is_use
     assert "planted" not in done.stderr
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupt_that_a_library_turns_into_another_error_is_a_cancellation(tmp_path, number):
+    code = f"""import os, sys, time
+from skillgym_action.__main__ import exit_code
+def program(environment):
+    try:
+        os.kill(os.getpid(), {number:d})
+        time.sleep(10)
+    except KeyboardInterrupt as error:
+        raise ValueError("while a model was built") from error
+sys.exit(exit_code(program))"""
+    done = ran(sys.executable, "-c", code, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "cancelled\n")
+
+
 @pytest.fixture
 def interrupts(request) -> Iterator[None]:
     """What programs that the test starts inherit for SIGINT, whatever this process inherited (``nohup`` ignores it)."""

@@ -185,7 +185,7 @@ def test_a_directory_that_agents_cannot_reach_is_said_and_nothing_runs(shelf, na
     assert differing(before, state(root, ctime=False)) == {}
     if IS_ROOT:
         assert (code, [one["status"] for one in told]) == (3, ["errored"]), said
-        says = f"the user {NOBODY} cannot work in {(root / mode.cwd).resolve()}; let that user read it"
+        says = f"the user {NOBODY} cannot work in {(root / mode.cwd).resolve()}; give that user read access"
         assert says in told[0]["error"]["message"]
 
 

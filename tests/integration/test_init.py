@@ -34,7 +34,7 @@ WRITTEN = {
     "python": "bench/starter_suite.py",
     "typescript": "bench/starter-suite.ts",
     "agentv": "bench/starter.eval.yaml",
-    "evals": "skills/pages/evals/evals.json",
+    "skill-evals": "skills/pages/evals/evals.json",
 }
 
 
@@ -47,7 +47,7 @@ def repository_with(folder: Path, files: dict[str, str], branch: str = "main") -
 
 @pytest.mark.parametrize(
     ("kind", "suite_format"),
-    [(kind, name) for kind in REPOSITORIES for name in WRITTEN if (name == "evals") == (kind == "skill")],
+    [(kind, name) for kind in REPOSITORIES for name in WRITTEN if (name == "skill-evals") == (kind == "skill")],
 )
 def test_what_it_writes_is_valid_and_each_case_fails_with_an_agent_that_does_nothing(tmp_path, kind, suite_format):
     folder = repository_with(tmp_path, REPOSITORIES[kind])
@@ -118,14 +118,20 @@ def test_where_suites_in_typescript_cannot_run_it_says_so_first(tmp_path):
     assert "First:" not in skillgym("init", "--format", "typescript", "--force", cwd=folder).out
 
 
-def test_an_agent_that_does_what_is_asked_is_green(tmp_path):
+@pytest.mark.parametrize("suite_format", [name for name in WRITTEN if name != "skill-evals"])
+def test_an_agent_that_does_what_is_asked_is_green_unless_it_breaks_the_tests(tmp_path, suite_format):
     folder = repository_with(tmp_path, NPM | {"a.test.js": "require('node:test')('adds', () => {});\n"})
-    assert skillgym("init", "--agent", "codex", cwd=folder).code == 0
+    assert skillgym("init", "--agent", "codex", "--format", suite_format, cwd=folder).code == 0
     does = "echo 'npm test' > ANSWER.txt; printf '\\n## Testing\\n\\n    npm test\\n' >> README.md"
-    config = {"runners": {"does": {"agent": {"type": "command", "command": does}}}}
-    written(folder, {"skillgym.config.yaml": json.dumps(config)})
-    ran = skillgym("run", cwd=folder)
-    assert (ran.code, "passed: 2 passed of 2" in ran.err) == (0, True), ran.err
+    breaks = f"{does}; echo 'throw new Error();' > a.test.js"
+    agents = {"does": does, "breaks": breaks}
+    runners = {name: {"agent": {"type": "command", "command": command}} for name, command in agents.items()}
+    written(folder, {"skillgym.config.yaml": json.dumps({"runners": runners})})
+    ran = skillgym("run", "--output", "out", cwd=folder)
+    assert (ran.code, "failed: 1 failed, 3 passed of 4" in ran.err) == (1, True), ran.err
+    (suite,) = json.loads((folder / "out/results.json").read_text())["suites"]
+    (red,) = (one for one in suite["results"] if one["status"] == "failed")
+    assert (red["runnerId"], red["caseId"]) == ("breaks", "documents-the-tests")
 
 
 def test_a_skill_without_evals_gets_evals_and_a_repository_without_skill_a_suite(tmp_path):
@@ -142,13 +148,34 @@ def test_agents_are_those_with_a_key_and_the_branch_is_that_of_the_repository(tm
     assert "type: codex" in texts
     assert "type: pi" not in texts
     assert "OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}" in texts
-    assert "branches: [releases/2.x]" in texts or "branches: ['releases/2.x']" in texts
+    assert 'branches: ["releases/2.x"]' in texts
     assert "k-secret" not in texts
 
 
-@pytest.mark.parametrize("agents", [("claude-code",), ("codex", "gemini", "copilot")])
-def test_the_workflow_passes_actionlint_and_zizmor(tmp_path, agents):
+@pytest.mark.parametrize(
+    ("arguments", "key", "agent"),
+    [
+        ((), "CLAUDE_CODE_OAUTH_TOKEN", "claude-code"),
+        ((), "CODEX_API_KEY", "codex"),
+        ((), "OPENROUTER_API_KEY", "pi"),
+        (("--agent", "claude-code"), "CLAUDE_CODE_OAUTH_TOKEN", "claude-code"),
+    ],
+)
+def test_the_key_is_the_one_that_is_there(tmp_path, arguments, key, agent):
     folder = repository_with(tmp_path, NPM)
+    ran = skillgym("init", *arguments, cwd=folder, **{key: "k-secret"})
+    workflow = (folder / ".github/workflows/skillgym.yml").read_text()
+    assert re.findall(r"secrets\.(\w+)", workflow) == [key]
+    assert f"type: {agent}" in (folder / "skillgym.config.yaml").read_text()
+    assert f"check its key: {key} in the environment" in ran.out
+    assert f"create the secret {key} on GitHub" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("agents", "branch"), [(("claude-code",), "main"), (("codex", "gemini", "copilot"), "releases/2.x")]
+)
+def test_the_workflow_passes_actionlint_and_zizmor(tmp_path, agents, branch):
+    folder = repository_with(tmp_path, NPM, branch=branch)
     assert skillgym("init", *(part for agent in agents for part in ("--agent", agent)), cwd=folder).code == 0
     workflow = folder / ".github/workflows/skillgym.yml"
     subprocess.run([TOOLS / "actionlint", workflow], check=True)
@@ -160,8 +187,13 @@ def test_the_workflow_uses_the_commits_of_actions_that_our_own_workflows_use(tmp
     skillgym("init", cwd=folder)
     used = re.findall(r"uses: (actions/\S+)", (folder / ".github/workflows/skillgym.yml").read_text())
     known = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
-    assert len(used) == 2
-    assert [action for action in used if f"uses: {action}" not in known] == []
+    assert [action.partition("@")[0] for action in used] == [
+        "actions/checkout",
+        "actions/cache",
+        "actions/upload-artifact",
+    ]
+    shown_only = [action for action in used if f"uses: {action}" not in known]
+    assert shown_only == ["actions/cache@cdf6c1fa76f9f475f3d7449005a359c84ca0f306"]  # v5.0.3
 
 
 def test_files_that_exist_are_kept_unless_they_are_to_be_replaced(tmp_path):
@@ -188,9 +220,15 @@ def test_it_writes_through_no_link(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--format", "xbench"), "--format: unknown format 'xbench'; did you mean 'x-bench'?"),
+        (("--format", "xbench"), "--format: unknown word 'xbench'; did you mean 'x-bench'?"),
+        (("--format", "harbor"), "--format: unknown word 'harbor'; known: agentv, python, skill-evals, "),
         (("--agent", "claude"), "--agent: unknown agent 'claude'; did you mean 'claude-code'?"),
-        (("--format", "evals"), "--format evals: the repository has no skill, a folder with a SKILL.md"),
+        (
+            ("--agent", "cursor-agent"),
+            "--agent: a workflow cannot install 'cursor-agent'; configure its runner yourself: docs/reference/agents",
+        ),
+        (("--agent", "reference"), "--agent: unknown agent 'reference'; known: "),
+        (("--format", "evals"), "--format skill-evals: the repository has no skill, a folder with a SKILL.md"),
     ],
 )
 def test_a_wrong_option_is_one_message(tmp_path, arguments, message):
@@ -204,4 +242,4 @@ def test_it_works_in_a_folder_below_the_root_and_without_git(tmp_path):
     assert (folder / "bench/starter.bench.json").is_file()
     plain = written(tmp_path / "b", NPM)
     assert skillgym("init", cwd=plain).code == 0
-    assert "branches: [main]" in (plain / ".github/workflows/skillgym.yml").read_text()
+    assert 'branches: ["main"]' in (plain / ".github/workflows/skillgym.yml").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,31 @@ def test_doctor(repo):
     assert (states["git"], states["sh"]) == ("fine", "fine")
 
 
+def test_list(repo, tmp_path):
+    found = document("list", schema="list", cwd=repo, code=0)
+    assert (found["schema"], found["exitCode"], found["forecast"]) == (1, 0, None)
+    assert [(row["case"], row["arm"], row["expected"]) for row in found["executions"]] == [
+        ("a", None, None),
+        ("b", None, None),
+    ]
+    found = document("list", "--cost", "--store", f"path={tmp_path}", schema="list", cwd=repo, code=0)
+    assert [row["expected"]["repetitions"] for row in found["executions"]] == [1, 1]
+    assert found["forecast"]["costUsd"] == {"total": 0, "interval": None, "unknown": 2}
+    repository(tmp_path, {"bench/core.json": suite(case("a", expect=["nonsense"]))})
+    found = document("list", schema="list", cwd=tmp_path, code=2)
+    assert (found["exitCode"], found["executions"]) == (2, [])
+    found = document("list", "--case", "x", schema="list", cwd=tmp_path, code=2)
+    assert (found["exitCode"], found["executions"]) == (2, [])
+
+
+def test_a_name_that_is_not_utf_8_is_in_a_document(tmp_path):
+    (repository(tmp_path) / "bench" / os.fsdecode(b"b\xff.bench.json")).write_text(suite(case("b")), encoding="utf-8")
+    found = document("list", schema="list", cwd=tmp_path, code=0)
+    assert [row["suite"] for row in found["executions"]] == ["bench/b\udcff.bench.json", "bench/core.json"]
+    found = document("check", schema="check", cwd=tmp_path, code=0)
+    assert [row["path"] for row in found["suites"]] == ["bench/b\udcff.bench.json", "bench/core.json"]
+
+
 def test_compare(repo):
     found = document("compare", "base", "head", "--fail-on", "regression", schema="compare", cwd=repo, code=3)
     assert (found["verdict"], found["decision"]["verdict"], found["exitCode"]) == ("inconclusive", "inconclusive", 3)
@@ -102,20 +128,35 @@ def test_compare(repo):
     ("args", "said"),
     [
         pytest.param(("run", "--timeout", "soon"), "--timeout: 'soon' is neither a number", id="an option"),
-        pytest.param(("run", "--nonsense"), "unknown option --nonsense", id="no such option"),
+        pytest.param(("run", "--nonsense"), "unknown option '--nonsense'", id="no such option"),
         pytest.param(("run", "--dry-run"), "--json with --dry-run: nothing is run", id="a dry run"),
         pytest.param(("run", "--report", "junit=-"), "both write to standard output", id="another report"),
         pytest.param(("check", "nowhere"), "nowhere", id="check"),
         pytest.param(("report", "nowhere"), "no such run: nowhere", id="report"),
         pytest.param(("compare", "base", "nowhere"), "no such run: nowhere", id="compare"),
         pytest.param(("doctor", "--install", "nobody"), "unknown agent 'nobody'", id="doctor"),
-        pytest.param(("list", "--case", "nothing"), "--case nothing matches none of the 2 cases", id="list"),
+        pytest.param(("list", "--case", "nothing"), "unknown case 'nothing'", id="list"),
     ],
 )
 def test_errors_are_a_document_and_on_standard_error(repo, args, said):
     found = document(*args, schema="error", cwd=repo, code=2)
     assert said in found["errors"][0]["message"]
     assert said in skillgym(*args, "--json", cwd=repo).err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        pytest.param(("list", "--matrix", "topsecretvalue123"), id="a value of click"),
+        pytest.param(("quarantine", "suggest", "--days", "topsecretvalue123"), id="of a command of a group"),
+        pytest.param(("run", "--schedule", "topsecretvalue123"), id="a value of the settings"),
+    ],
+)
+def test_errors_on_standard_output_have_no_secrets(repo, args):
+    ran = skillgym(*args, "--json", cwd=repo, MY_TOKEN="topsecretvalue123")
+    assert ran.code == 2
+    assert "***" in json.loads(ran.out)["errors"][0]["message"]
+    assert "topsecretvalue123" not in ran.out + ran.err
 
 
 def test_a_report_that_cannot_be_written_leaves_one_document(repo, tmp_path):

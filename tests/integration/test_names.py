@@ -10,11 +10,12 @@ import yaml
 
 from paths import REPOSITORY
 from scratch import Ran, case, repository, skillgym, suite
+from skillgym_action.cli.action_inputs import known_inputs
 from skillgym_action.cli.schema import SCHEMAS
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.settings.declarations import Input, Option
 from skillgym_action.settings.options import Settings
-from skillgym_action.settings.other_names import NAMES_OF_INPUTS
+from skillgym_action.settings.other_names import other_names
 
 REFERENCE = (REPOSITORY / "docs/reference/command-line.md").read_text(encoding="utf-8")
 TABLE = REFERENCE.partition("<!-- differing names -->\n")[2].partition("<!-- end of differing names -->")[0]
@@ -91,11 +92,13 @@ def test_each_row_of_the_table_has_a_difference_and_a_reason():
 
 
 def test_options_accept_the_names_of_inputs_and_help_does_not_show_them():
-    inputs = {name: found[1] for name, found in declared().items()}
-    for field, name in NAMES_OF_INPUTS.items():
-        assert inputs[field] in ([name], [])
+    differing = {
+        field: inputs[0] for field, (names, inputs) in declared().items() if names and inputs and inputs != names[:1]
+    }
+    assert other_names() == differing | {"runner": "runners", "report": "reports"}
+    assert set(other_names().values()) <= set(known_inputs())
     text = skillgym("run", "--help", cwd=REPOSITORY).out
-    assert [name for name in NAMES_OF_INPUTS.values() if re.search(rf"--{name}\b", text)] == []
+    assert [name for name in other_names().values() if re.search(rf"--{name}\b", text)] == []
 
 
 @pytest.mark.parametrize(

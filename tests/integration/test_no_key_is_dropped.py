@@ -164,7 +164,7 @@ def test_a_block_of_a_prompt_that_is_left_out_is_named(tmp_path):
     file = WholeFile(path="a.eval.yaml", value={"tests": tests}, format="agentv")
     (message,) = file.loaded(tmp_path, file.value).messages
     assert "tests[0].input[0].content[1].valeu: the block is left out: it has no value" in message
-    assert "did you mean 'value' for 'valeu'?" in message
+    assert "did you mean 'value' instead of 'valeu'?" in message
 
 
 def test_a_path_that_is_no_text_is_an_error(tmp_path):

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from plugin_runs import plugin, results, run_plugin, verdict
-from scratch import skillgym
+from plugin_runs import MANIFEST, plugin, results, run_plugin, verdict
+from scratch import config, skillgym
 from scripted_http import ScriptedServer
 
 WEIGHED = {
@@ -155,8 +155,40 @@ def test_agents_see_the_skills_and_no_evals_and_what_they_cannot_do_is_a_warning
     assert "command limits no tools and takes no addition to its system prompt" in ran.err
 
 
+def test_claude_code_loads_a_copy_of_the_plugin_with_its_manifest_and_without_evals_and_servers(tmp_path):
+    servers = {"mcpServers": {"docs": {"command": "docs-server"}}}
+    shown = 'for one in "$@"; do case $one in --plugin-dir=*) cd "${one#*=}";; esac; done; find . -type f'
+    done = json.dumps({"type": "result", "subtype": "success", "result": "hello"})
+    script = f"({shown}; cat .claude-plugin/*) > seen.txt; printf '%s\\n' '{done}'"
+    files = {
+        MANIFEST: json.dumps({"name": "greeter", "commands": ["./more/wave.md"]} | servers),
+        ".mcp.json": json.dumps(servers),
+        "more/wave.md": "Wave.",
+        "skillgym.config.yaml": config({"agent": {"type": "claude-code", "command": ["sh", "-c", script, "claude"]}}),
+    }
+    ran = skillgym("run", "--output", "out", "--arms", "with", *ONE_RUN, cwd=plugin(tmp_path, files, git=True))
+    assert (ran.code, ran.err.count("the MCP servers of the plugin greeter are not started")) == (0, 1), ran.err
+    (seen,) = (path.read_text() for path in (tmp_path / "out").rglob("changes/seen.txt"))
+    found, _, manifest = seen.partition("{")
+    assert {"./.claude-plugin/plugin.json", "./more/wave.md", "./skills/greeting/SKILL.md"} <= set(found.split())
+    assert "evals" not in seen
+    assert ".mcp.json" not in found
+    assert json.loads("{" + manifest) == {"name": "greeter", "commands": ["./more/wave.md"]}
+
+
+def test_check_warns_once_of_the_servers_of_a_plugin(tmp_path):
+    files = {
+        ".mcp.json": "{}",
+        "evals/two/prompt.md": "Hi.",
+        "evals/two/graders/a.md": "---\ntype: regex\n---\nhello\n",
+    }
+    checked = skillgym("check", cwd=plugin(tmp_path, files))
+    assert checked.code == 0
+    assert (checked.out + checked.err).count("the MCP servers of the plugin greeter are not started") == 1
+
+
 def test_list_shows_how_many_graders_need_a_judge(tmp_path):
     graders = {f"evals/one/graders/{name}.md": "---\ntype: llm\n---\nNice.\n" for name in "abc"}
     listed = skillgym("list", "--json", cwd=plugin(tmp_path, graders))
-    (row, *_) = json.loads(listed.out)
+    (row, *_) = json.loads(listed.out)["executions"]
     assert (row["caseId"] if "caseId" in row else row["case"], row["assertions"], row["questions"]) == ("one", 4, 3)

@@ -77,9 +77,9 @@ def test_a_failed_session_becomes_a_case_that_fails_for_the_same_reason(shop):
         "drafted: no-file:old.js",
         "failed in the run: file:tax.js contains 'module.exports = 2': tax.js does not contain 'module.exports = 2'",
         "check: red with the recorded session, as it should be: tax.js does not contain 'module.exports = 2'",
-        "does not hold: file:tax.js contains 'module.exports = 2': tax.js does not contain 'module.exports = 2'",
-        "holds: file:tax.js exists",
-        "holds (draft): no-file:old.js",
+        "fails: file:tax.js contains 'module.exports = 2': tax.js does not contain 'module.exports = 2'",
+        "passes: file:tax.js exists",
+        "passes (draft): no-file:old.js",
         LAST_WORD,
     ]
     assert sorted(tree(shop / "promoted/tax.bench.json.template")) == ["keep.js", "old.js"]

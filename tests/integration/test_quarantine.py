@@ -63,7 +63,7 @@ def test_without_its_entry_the_same_run_is_red(tmp_path):
     project(tmp_path, {"case": "other"})
     ran = skillgym("run", "--output", "out", cwd=tmp_path)
     assert ran.code == 1, ran.err
-    assert "skillgym.quarantine.yaml:1:17: quarantine[0]: fits no case: other" in ran.err
+    assert "skillgym.quarantine.yaml:1:17: quarantine[0]: matches no case: other" in ran.err
 
 
 def test_mistakes_are_warnings_of_check_and_an_error_if_the_user_says_so(tmp_path):

@@ -104,7 +104,7 @@ def test_where_nothing_changed_nothing_runs_and_nothing_is_inconclusive(project)
     assert (code, ran(file), project.sessions) == (0, [], 6), shown
     comparison = file["run"]["comparison"]
     assert (comparison["verdict"], comparison["pairs"], comparison["carried"]) == ("no-regression-shown", 0, 6)
-    assert comparison["reason"] == "6 carried, not compared, since nothing of theirs changed"
+    assert comparison["reason"] == "6 carried, not compared, because their inputs are unchanged"
     assert (file["totals"]["passed"], file["totals"]["passRate"], file["totals"]["costUsd"]) == (6, 1.0, None)
     assert len(project.lines()) == 1, "a carried result is never stored again"
 

@@ -19,8 +19,10 @@ from paths import REPOSITORY
 from schema_variants import WHOLE, variants
 from scratch import written
 from skillgym_action.cli import published_schemas
+from skillgym_action.cli.json_documents import DOCUMENTS
 from skillgym_action.cli.published_schemas import definitions
 from skillgym_action.cli.schema import MADE, SCHEMAS
+from skillgym_action.cli.schema_values import DEFAULTS, TYPES, UNITS
 from skillgym_action.documents.container_sections import ContainerKeyError, container_spec
 from skillgym_action.documents.documents import read_document
 from skillgym_action.documents.json_schemas import schema_address
@@ -33,7 +35,7 @@ from skillgym_action.storage.plan_file import read_plan
 from whole_suites import FOLDER, NoHosts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 WRITTEN_BY_HAND = ("config", "x-bench", "quarantine", "plan")
@@ -69,6 +71,10 @@ def test_a_schema_is_valid_and_has_its_address(name):
     assert schema(name)["$id"] == schema_address(name)
 
 
+def test_every_document_that_a_command_prints_has_a_schema():
+    assert set(NAMES) == {*WRITTEN_BY_HAND, "results", *DOCUMENTS}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_key_is_described_in_words_that_say_more_than_its_name(name):
     short = [key for key, value in properties(name) if len(value.get("description", "").split()) < 3]
@@ -87,17 +93,51 @@ def test_every_key_of_a_file_written_by_hand_has_an_example_or_a_default(name):
 
 @pytest.mark.parametrize("texts", published_schemas.TEXTS)
 def test_every_text_describes_a_key_that_exists(texts):
-    known = {f"{definition}.{key}" for name in NAMES for definition, key in keys_of_models(name)}
     for parts in (texts.DESCRIPTIONS, texts.EXAMPLES):
-        assert {f"{definition}.{key}" for definition, keys in parts.items() for key in keys} - known == set()
+        assert names_in(parts) - known_names() == set()
+
+
+@pytest.mark.parametrize("kind", ["DESCRIPTIONS", "EXAMPLES"])
+def test_the_texts_of_a_definition_are_in_one_module(kind):
+    counted = Counter(definition for texts in published_schemas.TEXTS for definition in getattr(texts, kind))
+    assert [definition for definition, modules in counted.items() if modules > 1] == []
+
+
+@pytest.mark.parametrize("parts", [UNITS, TYPES, DEFAULTS], ids=["units", "types", "defaults"])
+def test_every_unit_type_and_default_is_of_a_key_that_exists(parts):
+    assert names_in(parts) - known_names() == set()
+
+
+def test_no_default_is_named_that_the_schema_has_or_that_cannot_apply():
+    for name in WRITTEN_BY_HAND:
+        for definition, part in definitions(MADE[name]()):
+            own = {key for key, value in part["properties"].items() if value.get("default") not in (None, [], {})}
+            simple = {key for key in own if not isinstance(part["properties"][key]["default"], dict)}
+            assert DEFAULTS.get(definition, {}).keys() & (simple | {*part.get("required", ())}) == set(), definition
+
+
+def test_every_unit_is_of_a_number():
+    for definition, part in (found for name in WRITTEN_BY_HAND for found in definitions(MADE[name]())):
+        for key in UNITS.get(definition, ()):
+            kinds = {one["type"] for one in part["properties"][key].get("anyOf", [part["properties"][key]])}
+            assert kinds - {"null"} <= {"number", "integer"}, f"{definition}.{key}"
+
+
+def names_in(parts: Mapping[str, Iterable[str]]) -> set[str]:
+    return {f"{definition}.{key}" for definition, keys in parts.items() for key in keys}
+
+
+@cache
+def known_names() -> set[str]:
+    return {f"{definition}.{key}" for name in NAMES for definition, key in keys_of_models(name)}
 
 
 def keys_of_models(name: str) -> Iterator[tuple[str, str]]:
     """The keys of a schema by the names of their classes, and by those of the classes that they are inherited from."""
     for definition, part in definitions(MADE[name]()):
         for key in part.get("properties", {}):
-            for base in (definition, *published_schemas.bases_of(definition)):
-                yield base, key
+            for source in published_schemas.text_sources(definition):
+                yield source, key
 
 
 def test_entries_for_the_schema_store_name_published_schemas():
@@ -119,7 +159,7 @@ def test_the_page_about_editors_names_published_schemas():
 def test_descriptions_are_sentences_without_markup(name):
     texts = dict(properties(name))
     assert [key for key, value in texts.items() if not value["description"].endswith(".")] == []
-    assert [key for key, value in texts.items() if "`" in value["description"]] == []
+    assert [key for key, value in texts.items() if "`" in value["description"] or "](" in value["description"]] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -265,7 +305,7 @@ def plan_loads(folder: Path, text: str) -> bool:
 BEYOND_SHAPE = {
     "duplicate key": "parsers keep the last one",
     "doubled-below": "parsers keep the last one",
-    "id twice": "ids are compared with each other",
+    "duplicate id": "ids are compared with each other",
     "invalid regular expression": "compiled",
     "calls-itself": "compiled",
     "deep-pattern": "compiled",

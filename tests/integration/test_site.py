@@ -79,7 +79,7 @@ def test_every_page_is_at_most_two_clicks_from_the_first_one(site):
     assert pages - linked == set()
 
 
-@pytest.mark.parametrize("suite_format", [name for name in SUITE_FORMATS if name != "evals"])
+@pytest.mark.parametrize("suite_format", [name for name in SUITE_FORMATS if name != "skill-evals"])
 def test_the_addresses_that_init_writes_are_files_of_the_site(site, tmp_path, suite_format):
     """Also with the address of the site that its settings name."""
     git_in(tmp_path, "init", "--quiet")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scratch import IDENTITY, Ran, committed, config, git_in, runner, skillgym, written
+from scratch import IDENTITY, Ran, case, committed, config, git_in, repository, runner, skillgym, suite, written
 from scripted_http import ScriptedServer
 from skill_eval_runs import SKILL, SUITE, asked, evals, run_evals, says, skill_repository
 
@@ -203,7 +203,7 @@ def test_a_base_that_is_not_in_the_clone(tmp_path):
 def test_changed_skills(tmp_path, at_base, selected):
     on_branch(scene(tmp_path, MADE, **{"README.md": "now"}), at_base)
     ran = skillgym("list", "--changed-skills", "--json", cwd=tmp_path)
-    assert bool(json.loads(ran.out)) is selected, ran.err
+    assert bool(json.loads(ran.out)["executions"]) is selected, ran.err
 
 
 def test_the_arms_of_a_real_merge_commit(tmp_path):
@@ -259,6 +259,18 @@ def test_the_files_of_skill_creator(tmp_path):
     assert {one["configuration"] for one in benchmark["runs"]} == {"with_skill", "without_skill"}
     assert len(benchmark["runs"]) == 6
     assert "name a folder in place of -" in run(tmp_path, "--report", "skill-creator=-").err
+
+
+def test_runs_without_outcomes_in_the_results_have_no_figures_for_skill_creator(tmp_path):
+    repository(tmp_path, {"skillgym.config.yaml": config(runner()), "bench/core.json": suite(case())})
+    ran = skillgym("run", "--repeat", "2", "--report", "skill-creator=report", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    (file,) = (tmp_path / "report").rglob("benchmark.json")
+    benchmark = json.loads(file.read_text(encoding="utf-8"))
+    assert sorted(str(one["result"]["pass_rate"]) for one in benchmark["runs"]) == ["1.0", "None"]
+    summary = benchmark["run_summary"]["with_skill"]
+    assert summary["pass_rate"] == {"mean": None, "stddev": None, "min": None, "max": None}
+    assert summary["time_seconds"]["mean"] is not None
 
 
 def test_cases_and_suites_of_alike_names_have_folders_of_their_own_for_skill_creator(tmp_path):

@@ -110,7 +110,7 @@ ROWS = {
         evals({"assertions": [DECIDED]}, {"id": 1, "assertions": [DECIDED]}, {"id": 1, "assertions": [DECIDED]}),
         ["errored", "passed", "passed"],
         None,
-        shown=["the id '1' is already that of the case at"],
+        shown=["the id '1' is already used by the case at"],
     ),
     "an input file": Row(
         evals({"files": ["evals/files/a.csv"], "assertions": [{"type": "file_exists", "path": "evals/files/a.csv"}]}),
@@ -338,14 +338,14 @@ def test_list_shows_the_skill_and_how_many_questions_need_a_judge(tmp_path):
     shown = skillgym("list", "--arms", "with", cwd=folder, COLUMNS="200").out
     assert "a (pages)" in shown
     assert "3, 2 need a judge" in shown
-    (row,) = json.loads(skillgym("list", "--arms", "with", "--json", cwd=folder).out)
+    (row,) = json.loads(skillgym("list", "--arms", "with", "--json", cwd=folder).out)["executions"]
     assert (row["title"], row["skills"], row["assertions"], row["questions"]) == ("pages", ["pdf"], 3, 2)
 
 
 def test_format_agentv_reads_evals_json_as_before(tmp_path):
     folder = skill_repository(tmp_path, evals({"id": 1, "expected_output": "x", "assertions": ["It says 3"]}))
     ran = skillgym("list", "--format", "agentv", "--json", cwd=folder)
-    assert [row["format"] for row in json.loads(ran.out)] == ["agentv"]
+    assert [row["format"] for row in json.loads(ran.out)["executions"]] == ["agentv"]
 
 
 def test_rejudge_asks_the_questions_again(tmp_path):

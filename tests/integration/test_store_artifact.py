@@ -140,9 +140,9 @@ def test_a_lost_artifact_does_not_turn_the_gate_off(jobs, how):
     [
         (lambda line: {"x.jsonl": line}, "is not a file of a store: upload only the folder store-path"),
         (lambda _: {NAME: b'{"schema": 1, "run": "@octo <img src=x>"}\n'}, "run 1001: skillgym-store"),
-        (lambda line: {NAME: line.replace(b'"commit":"', b'"commit":"0000')}, "says that it is of another run"),
-        (lambda line: {NAME: line.replace(b'"group":"1001/', b'"group":"77/')}, "says that it is of another run"),
-        (lambda line: {NAME: line.replace(b'"branch":"main"', b'"branch":"dev"')}, "says that it is of another run"),
+        (lambda line: {NAME: line.replace(b'"commit":"', b'"commit":"0000')}, "names another run"),
+        (lambda line: {NAME: line.replace(b'"group":"1001/', b'"group":"77/')}, "names another run"),
+        (lambda line: {NAME: line.replace(b'"branch":"main"', b'"branch":"dev"')}, "names another run"),
         (lambda line: {f"{n}": line for n in range(17)}, "has more than 16 files"),
         (lambda _: {NAME: b"\0" * (25 * 1024**2)}, "bytes unpacked"),
     ],

@@ -368,6 +368,47 @@ def test_a_shard_that_did_not_finish_is_missing(tmp_path):
     assert run["missingShards"] == ["3/3"]
 
 
+@pytest.mark.parametrize("plan", [(), ("--plan", "plan.json")], ids=["without a plan", "with a plan"])
+@pytest.mark.parametrize("names", ["first again", "again first"])
+def test_an_old_run_of_a_shard_that_did_not_finish_is_not_used(tmp_path, plan, names):
+    """Artifacts of all attempts of a job are there, and the shard is whole in one of them."""
+    scene = Scene(tmp_path)
+    scene.planned("--matrix", "2")
+    for number in (1, 2):
+        scene.shard(number, 2)
+    old, new = (f"shards/shard-2-{name}" for name in names.split())
+    (scene.root / "shards/shard-2").replace(scene.root / new)
+    shutil.copytree(scene.root / new, scene.root / old)
+    edited(scene.root / old / "results.json", lambda one: one["run"].update(status="cancelled"))
+    assert scene.missing("shards/*", *plan) == []
+    ran = scene.tool("report", "shards/*", *plan, "--output", "merged")
+    assert (ran.code, "passed: 10 passed of 10" in ran.err) == (0, True), ran.err
+    assert f"{old}/results.json is not used, since there is another run of shard 2/2: was cancelled" in ran.err
+
+
+def test_of_runs_of_a_shard_that_did_not_finish_the_latest_is_used(tmp_path):
+    scene = Scene(tmp_path)
+    for number, name in ((1, "1"), (2, "2-b"), (2, "2-a")):
+        ran = scene.tool("run", "--shard", f"{number}/2", "--output", f"shards/{name}")
+        assert ran.code == 0, ran.err
+    for name, reason in (("2-a", ["2 executions were not started"]), ("2-b", ["3 executions were not started"])):
+        edited(scene.root / f"shards/{name}/results.json", lambda one, why=reason: one["run"].update(incomplete=why))
+    assert scene.missing("shards/*") == ["2/2"]
+    ran = scene.tool("report", "shards/*", "--output", "merged")
+    assert "incomplete" in ran.err
+    assert json.loads((scene.root / "merged/results.json").read_text())["run"]["incomplete"] == [
+        "2 executions were not started"
+    ]
+
+
+def test_two_finished_runs_of_a_shard_are_not_merged(tmp_path):
+    scene = Scene(tmp_path)
+    for number, name in ((1, "1"), (2, "2-a"), (2, "2-b")):
+        scene.tool("run", "--shard", f"{number}/2", "--output", f"shards/{name}")
+    ran = scene.tool("report", "shards/*", "--output", "merged")
+    assert (ran.code, "is in shards/2-a/results.json and in shards/2-b/results.json" in ran.err) == (2, True), ran.err
+
+
 def test_a_shard_of_another_commit_than_the_plan_is_missing(tmp_path):
     scene = Scene(tmp_path)
     scene.planned("--matrix", "2")
@@ -381,7 +422,10 @@ def test_a_shard_of_another_commit_than_the_plan_is_missing(tmp_path):
         )
     assert scene.missing("shards/*", "--plan", "plan.json") == ["2/2"]
     ran = scene.tool("report", "shards/*", "--plan", "plan.json", "--fail-on", "none", "--output", "merged")
-    assert (ran.code, "shard 2/2 is of commit bbbbbbbbbbbb, and the plan of aaaaaaaaaaaa" in ran.err) == (3, True)
+    assert (ran.code, "shard 2/2 was run on commit bbbbbbbbbbbb, but the plan is for aaaaaaaaaaaa" in ran.err) == (
+        3,
+        True,
+    )
 
 
 def test_shards_of_different_plans_are_not_merged(tmp_path):
@@ -403,7 +447,7 @@ def test_shards_of_different_plans_are_not_merged(tmp_path):
     assert (ran.code, "are shards of different plans; run all shards with the same file" in ran.err) == (2, True)
     assert scene.missing("shards/*", "--plan", "plan.json") == ["1/2"]
     alone = scene.tool("report", "shards/shard-1", "--plan", "plan.json", "--output", "alone")
-    assert (alone.code, "shard 1/2 is of another plan" in alone.err) == (3, True)
+    assert (alone.code, "shard 1/2 belongs to another plan" in alone.err) == (3, True)
 
 
 @pytest.mark.parametrize("left_out", [0, 1, 2])

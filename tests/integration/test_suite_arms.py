@@ -136,7 +136,7 @@ def test_an_arm_of_a_suite_takes_no_files_from_outside_of_the_checkout(tmp_path,
 def test_arms_of_a_suite_are_selected_by_name(tmp_path):
     scene(tmp_path, xbench(ARMS))
     listed = skillgym("list", "--json", "--arms", "without", cwd=tmp_path)
-    assert [row["arm"] for row in json.loads(listed.out)] == ["without"], listed.err
+    assert [row["arm"] for row in json.loads(listed.out)["executions"]] == ["without"], listed.err
     ran = skillgym("list", "--arms", "withuot", cwd=tmp_path)
     assert ran.code == 2
     assert "unknown arm 'withuot'" in ran.err

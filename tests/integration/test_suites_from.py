@@ -115,7 +115,7 @@ def test_the_heads_configuration_does_not_count(tmp_path, run, runners):
     assert skillgym("run", cwd=commits.head).code == 0
     ran = commits.run()
     assert (ran.code, told(commits.head)["configurationDiffers"]) == (1, True), ran.err
-    assert "note the configuration of the checkout is another one, and the one there counts" in ran.out + ran.err
+    assert "note the configuration there differs from the one of the checkout, and is used" in ran.out + ran.err
 
 
 @pytest.mark.parametrize("args", [(), ("--config", "skillgym.config.yaml")], ids=["found", "named"])
@@ -174,7 +174,7 @@ def test_it_works_in_a_folder_of_the_checkout(tmp_path):
 
 def test_list_and_check_show_the_bases(tmp_path):
     commits = Commits(tmp_path, {}, MORE)
-    shown = json.loads(commits.run("--json", command="list").out)
+    shown = json.loads(commits.run("--json", command="list").out)["executions"]
     assert "bench/more.json" not in json.dumps(shown)
     assert "1 suite, 1 case" in commits.run(command="check").out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,8 @@ from scratch import case, committed, config, git_in, repository, runner, skillgy
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scratch import Ran
 
 AGENTV = "tests:\n- id: a\n  input: do it\n  assertions:\n  - type: contains\n    value: done\n"
 NEAR = "near.json: has cases with prompts, but its name does not match *.bench.json, so it is not run"
@@ -56,19 +59,19 @@ SEEN = [
     pytest.param(
         "a.suite.ts",
         'import { assert } from "skilgym";\nexport default [];\n',
-        ("a.suite.ts:1:24: Cannot find package 'skilgym'", "did you mean 'skillgym' for 'skilgym'?"),
+        ("a.suite.ts:1:24: Cannot find package 'skilgym'", "did you mean 'skillgym' instead of 'skilgym'?"),
         id="a misspelt import in TypeScript",
     ),
     pytest.param(
         "skills/pdf/evals/evals.json",
         '{"skill_name": "pdf",\n"eval": [{"id": 1, "prompt": "p", "expected_output": "o"}]}',
-        ("evals.json:2:1: eval: has no evals; did you mean 'evals' for 'eval'?",),
+        ("evals.json:2:1: eval: has no evals; did you mean 'evals' instead of 'eval'?",),
         id="eval for evals",
     ),
     pytest.param(
         "suite.yaml",
         AGENTV.replace("tests", "test"),
-        ("suite.yaml:1:1: test: has no tests; did you mean 'tests' for 'test'?",),
+        ("suite.yaml:1:1: test: has no tests; did you mean 'tests' instead of 'test'?",),
         id="suite.yaml of AgentV",
     ),
     pytest.param("x.bench.json", "", ("x.bench.json:1:1: not JSON",), id="an empty file"),
@@ -117,7 +120,7 @@ def test_a_near_miss_is_a_warning_in_every_report_and_makes_nothing_red(tmp_path
     assert warning.startswith(NEAR.partition(": ")[2])
     assert skillgym("run", "--output", "red", "--fail-on", "warnings", cwd=root).code == 1
     listed = skillgym("list", "--json", cwd=root)
-    assert ([row["suite"] for row in json.loads(listed.out)], listed.code) == (["bench/core.json"], 0)
+    assert ([row["suite"] for row in json.loads(listed.out)["executions"]], listed.code) == (["bench/core.json"], 0)
     assert f"warning: {NEAR}" in listed.err
 
 
@@ -167,22 +170,22 @@ TWO = {"bench/core.json": suite(case("a", tags=["smoke"]), case("no-such"))}
 def test_seen_8_an_id_that_selects_nothing_beside_one_that_does_is_a_warning(tmp_path):
     root = repository(tmp_path, TWO)
     ran = skillgym("run", "--output", "out", "--case", "a", "--case", "nosuch", cwd=root)
-    says = "--case nosuch matches none of the 2 cases"
+    says = "unknown case 'nosuch'; did you mean 'no-such'?"
     assert ran.code == 0, ran.err
-    assert f"{says}; the nearest is no-such" in ran.err
+    assert says in ran.err
     assert [one["caseId"] for one in reported(root)] == ["a"]
-    assert warnings(root) == [f"{says}; the nearest is no-such"]
+    assert warnings(root) == [says]
     for command in (("list", "--json"), ("check",), ("run", "--dry-run")):
         told = skillgym(*command, "--case", "a", "--case", "nosuch", cwd=root)
-        assert (told.code, f"warning: {says}; the nearest is no-such" in told.err) == (0, True), command
+        assert (told.code, f"warning: {says}" in told.err) == (0, True), command
 
 
 @pytest.mark.parametrize("command", [("run", "--output", "out"), ("run", "--dry-run"), ("list", "--json"), ("check",)])
 @pytest.mark.parametrize(
     ("filters", "says"),
     [
-        (("--case", "nosuch"), "--case nosuch matches none of the 2 cases; the nearest is no-such"),
-        (("--tag", "smok"), "--tag smok matches none of the 2 cases; the nearest is smoke"),
+        (("--case", "nosuch"), "unknown case 'nosuch'; did you mean 'no-such'?"),
+        (("--tag", "smok"), "unknown tag 'smok'; did you mean 'smoke'?"),
         (
             ("--case", "no-such", "--tag", "smoke"),
             "the combination of --case no-such --tag smoke matches none of the 2 cases",
@@ -193,11 +196,26 @@ def test_seen_8_an_id_that_selects_nothing_beside_one_that_does_is_a_warning(tmp
 def test_a_filter_that_leaves_nothing_is_an_error_that_names_it(tmp_path, command, filters, says):
     ran = skillgym(*command, *filters, cwd=repository(tmp_path, TWO))
     assert ran.code == 2
-    assert says in ran.err
-    assert "warning" not in ran.err
-    if command[0] == "run" and "--output" in command:
+    assert said(ran, command) == says
+    if "--output" in command:
         assert reported(tmp_path) == []
-        assert f"no case to run: {says}" in (tmp_path / "out/summary.md").read_text()
+        assert says in (tmp_path / "out/summary.md").read_text()
+
+
+def said(ran: Ran, command: tuple[str, ...]) -> str:
+    """The message of a command that finds nothing to run; a run has it in its verdict."""
+    if "--output" in command:
+        found = re.search(r"^inconclusive: nothing ran, in [^(]*\((.*)\)$", ran.err, re.MULTILINE)
+        return found[1] if found else ran.err
+    return ran.err.removeprefix("error: ").removesuffix("\n")
+
+
+@pytest.mark.parametrize("command", [("run", "--output", "out"), ("run", "--dry-run"), ("list", "--json"), ("check",)])
+@pytest.mark.parametrize("filters", [(), ("--case", "nosuch")], ids=["no filter", "a filter"])
+def test_without_a_suite_no_command_blames_a_filter(tmp_path, command, filters):
+    ran = skillgym(*command, *filters, cwd=repository(tmp_path, {"bench/core.json": None}))
+    assert ran.code == 2
+    assert said(ran, command) == "no suite was found; name a suite file or its folder, or run `skillgym-action init`"
 
 
 def test_a_pattern_that_finds_no_suite_is_a_warning(tmp_path):

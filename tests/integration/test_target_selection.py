@@ -49,7 +49,7 @@ def test_one_that_is_not_replaced_is_an_error_at_its_place_in_each_suite(tmp_pat
 def selected(root: Path, *names: str) -> list[str]:
     ran = skillgym("list", "--json", *(word for name in names for word in ("--runner", name)), cwd=root)
     assert ran.code == 0, ran.err
-    return [row["runner"] for row in json.loads(ran.out) if row["suite"] == "bench/a.eval.yaml"]
+    return [row["runner"] for row in json.loads(ran.out)["executions"] if row["suite"] == "bench/a.eval.yaml"]
 
 
 def test_a_target_that_no_suite_names_is_chosen_by_its_name(tmp_path):

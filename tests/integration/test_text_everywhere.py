@@ -30,7 +30,9 @@ from scratch import Watched, written
 from showcase import RUN
 from skillgym_action import __main__
 from skillgym_action.cli.explain import quoted_reply
-from skillgym_action.cli.list import execution_line, plan_as_json, plan_as_table
+from skillgym_action.cli.json_documents import document_text
+from skillgym_action.cli.list import execution_line, plan_as_table
+from skillgym_action.cli.list_document import list_document
 from skillgym_action.cli.terminal import Terminal
 from skillgym_action.comparison.comparison import compare
 from skillgym_action.github.publish_log import PublishLog
@@ -153,7 +155,7 @@ def printed(report: RunReport) -> Iterator[tuple[str, str]]:
     yield "the terminal", said.getvalue()
     plan = plan_of(report)
     yield "list", plan_as_table(plan)
-    yield "list --json", plan_as_json(plan)
+    yield "list --json", document_text(list_document(plan, None, exit_code=0), Redactor())
     yield "--dry-run", "\n".join(map(execution_line, plan.executions))
     for one in report.results:
         yield "explain", quoted_reply(one.prompt or "", one.final_output or "")

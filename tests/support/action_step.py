@@ -13,6 +13,7 @@ from github_server import JOB_TOKEN
 from on_github import NUMBER, REPOSITORY, SHA
 from runner_env_files import entries
 from scratch import environment, git_in, written
+from warm_start import can_start_warm, warm_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,20 +103,35 @@ def started(
     **more: str,
 ) -> tuple[subprocess.Popen[str], Path]:
     """The step, going on, and the folder with the runner's files."""
+    env, files = _prepared(root, github, inputs, event, more)
+    pipe = subprocess.PIPE
+    return subprocess.Popen([ENTRYPOINT], cwd=root, env=env, stdout=pipe, stderr=pipe, text=True), files
+
+
+def _prepared(
+    root: Path,
+    github: GitHubServer | None,
+    inputs: Mapping[str, str] | None,
+    event: tuple[str, object] | None,
+    more: Mapping[str, str],
+) -> tuple[dict[str, str], Path]:
+    """The environment of the step, and the folder with the runner's files."""
     name, payload = event or ("pull_request", pull_request())
     files = root.parent / f"{root.name}-files"
     files.mkdir(exist_ok=True)
     written(files, {"event.json": json.dumps(payload), "outputs": "", "summary": ""})
-    pipe = subprocess.PIPE
-    env = variables(github, name, files, inputs or {}, **more)
-    return subprocess.Popen([ENTRYPOINT], cwd=root, env=env, stdout=pipe, stderr=pipe, text=True), files
+    return variables(github, name, files, inputs or {}, **more), files
 
 
 def finished(process: subprocess.Popen[str], files: Path) -> Step:
     """The step, at its end."""
     log, said = process.communicate(timeout=60)
+    return _step(process.returncode, files, log, said)
+
+
+def _step(code: int, files: Path, log: str, said: str) -> Step:
     return Step(
-        code=process.returncode,
+        code=code,
         outputs=dict(entries((files / "outputs").read_text())),
         summary=(files / "summary").read_text(),
         log=log,
@@ -132,4 +148,8 @@ def step(
     **more: str,
 ) -> Step:
     """The whole step."""
-    return finished(*started(root, github, inputs, event=event, **more))
+    if not can_start_warm(more):
+        return finished(*started(root, github, inputs, event=event, **more))
+    env, files = _prepared(root, github, inputs, event, more)
+    done = warm_run(ENTRYPOINT, cwd=root, env=env, limit=60)
+    return _step(done.returncode, files, done.stdout.decode(), done.stderr.decode())

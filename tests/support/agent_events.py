@@ -85,12 +85,12 @@ EVENTS = (
     AgentEvent("quota", "the account's quota is exhausted", (Reject("quota"),)),
     AgentEvent("credit", "the account has no credit left", (Reject("credit"),)),
     AgentEvent("500", "500 on every call", (Fail(500),)),
-    AgentEvent("overloaded", "503 or 529, overloaded, on every call", (Reject("overloaded"),)),
+    AgentEvent("overloaded", "503 or 529 (overloaded) on every call", (Reject("overloaded"),)),
     AgentEvent("garbled", "the reply is malformed JSON", (Garble(),)),
     AgentEvent("cut-head", "the stream ends before its first event", (Cut("head"),)),
     AgentEvent("cut", "the stream ends before the first word", (Cut(),)),
     AgentEvent("cut-words", "the stream ends after the first words", (Cut("words"),)),
-    AgentEvent("cut-call", "the stream ends after a tool call, before its end", (Cut("call"), DONE)),
+    AgentEvent("cut-call", "the stream ends after a tool call, before the end of the answer", (Cut("call"), DONE)),
     AgentEvent("cut-later", "a tool call, then the stream ends before the first word", (WORK, Cut())),
     AgentEvent("cut-words-later", "a tool call, then the stream ends after the first words", (WORK, Cut("words"))),
     AgentEvent("reset", "the connection is reset before the reply", (Cut("head", reset=True),)),
@@ -228,7 +228,7 @@ def table() -> dict[str, dict[str, str]]:
 def of_events() -> Iterator[tuple[str, ...]]:
     """A row for each event, a column for each player."""
     cells = table()
-    yield "What happens", *(name if "," in name else f"`{name}`" for name in PLAYERS)
+    yield "Event", *(name if "," in name else f"`{name}`" for name in PLAYERS)
     for event in EVENTS:
         yield event.what, *(cells[event.name][name] for name in PLAYERS)
 

@@ -32,7 +32,7 @@ AGREED = {
 
 def of_faults() -> Iterator[tuple[str, ...]]:
     """A row for each fault, a column for each agent."""
-    yield "What happens", *(f"`{agent}`" for agent in AGENTS)
+    yield "Event", *(f"`{agent}`" for agent in AGENTS)
     for fault, kind in FAULTS.items():
         yield fault, *(kind for _ in AGENTS)
 

@@ -179,7 +179,7 @@ def judgement_of(status: Status, words: _Words, location: Location) -> Judgement
             failure=Failure(name=trouble.label, message=words.message or "no answer in 120 s"),
         )
     if status is Status.UNEXPECTED_PASSED:
-        failure = Failure(name="UnexpectedPass", message="every assertion holds", location=location)
+        failure = Failure(name="UnexpectedPass", message="every assertion passed", location=location)
         return Judgement(status=status, outcomes=(held,), failure_class=UNEXPECTED_PASS, failure=failure)
     broken = Outcome(
         assertion=ASSERTION, type="FileExists", passed=False, explanation=message, evidence="src/\nREADME.md"

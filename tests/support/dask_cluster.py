@@ -110,6 +110,15 @@ class Cluster:
         until(lambda: "worker of" in self.log(name), f"{name} connects: {self.log(name)}")
         return worker
 
+    def start_foreign_worker(self) -> None:
+        """A connected worker of Dask without the tool, for a cluster without certificates."""
+        package = self.folder / "foreign" / "skillgym_action"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("raise ModuleNotFoundError(__name__)\n")
+        words = [str(DASK), "worker", self.address, "--no-dashboard", "--no-nanny", "--nthreads", "1"]
+        self._start(words, "foreign", {"PYTHONPATH": str(package.parent)})
+        until(lambda: "Registered to" in self.log("foreign"), "the foreign worker connects")
+
     def log(self, name: str) -> str:
         return (self.folder / f"{name}.log").read_text()
 
@@ -120,6 +129,10 @@ class Cluster:
             )
         self.processes.append(started)
         return started
+
+    def worker_folders(self) -> set[str]:
+        """The folders of workers, with or without a process that uses them."""
+        return {path.name for path in self.temporary.glob("skillgym-workers-*/worker-*") if path.is_dir()}
 
     def leftovers(self) -> list[str]:
         """What runs have left in the folders of workers."""

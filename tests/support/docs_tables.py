@@ -6,6 +6,7 @@ A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -16,22 +17,26 @@ from agent_tables import of_agreement, of_faults
 from format_agents import of_formats, of_skill_folders
 from github_events import of_github_events
 from github_faults import of_github_faults
+from key_tables import of_keys
 from paths import REPOSITORY
 from positions import of_attempts, of_containers, of_positions
+from report_limit_tables import REPORT_LIMITS
+from result_tables import RESULT_TABLES
+from session_limit_tables import SESSION_LIMITS
 from skillgym_action.agents import AGENTS
 from skillgym_action.cli.arguments import cli
 from skillgym_action.model.exit_codes import EXIT_CODES
 from skillgym_action.model.verdicts import TROUBLES
+from skillgym_action.settings.configuration_sections import ConfigFile
+from suite_limit_tables import SUITE_LIMITS
 from ways_of_writing import of_ways
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-COMMANDS = (
-    *("run", "list", "check", "rejudge", "report", "compare", "doctor", "explain", "promote", "view", "trend"),
-    "quarantine suggest",
-)
+    from limit_rows import Row
+
 TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -44,22 +49,26 @@ def of_action(section: str) -> Iterator[tuple[str, str]]:
         yield f"`{name}`", entry["description"]
 
 
-def _command(name: str) -> click.Command:
-    """A command, or one of a group: ``quarantine suggest``."""
-    first, _, second = name.partition(" ")
-    found = cli.commands[first]
-    return found.commands[second] if second and isinstance(found, click.Group) else found
+def _commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
+    """The commands that ``--help`` shows; those of a group in place of it: ``quarantine suggest``."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{prefix}{name} ")
+        elif not command.hidden:
+            yield prefix + name, command
+
+
+COMMANDS = dict(_commands(cli))
 
 
 def of_options() -> Iterator[tuple[str, str, str, str]]:
     """Every option of every command."""
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
-    for command in COMMANDS:
-        found = _command(command)
+    for command, found in COMMANDS.items():
         for option in found.get_params(click.Context(found)):
             if isinstance(option, click.Option) and option.opts[0] != "--help":
-                means = f"{option.opts[0]}: {option.help}"  # two commands may have options of one name
+                means = f"{option.opts[0]} {option.envvar}: {option.help}"  # two commands may have options of one name
                 options.setdefault(means, option)
                 takers.setdefault(means, []).append(command)
     yield "Option", "Environment", "Commands", "Meaning"
@@ -98,7 +107,8 @@ def of_configuration() -> Iterator[tuple[str, str]]:
             yield f"`{agent}`", ", ".join(f"`{name}`" for name in listing.configuration)
 
 
-TABLES = {
+EXPECTATION = "cases[].expect[]"  # the path of an expectation in an x-bench suite
+TABLES: dict[str, Callable[[], Iterator[Row]] | tuple[Row, ...]] = {
     "inputs": lambda: of_action("inputs"),
     "outputs": lambda: of_action("outputs"),
     "options": of_options,
@@ -116,7 +126,16 @@ TABLES = {
     "ways-of-writing": of_ways,
     "formats": of_formats,
     "skill-folders": of_skill_folders,
+    **SUITE_LIMITS,
+    **SESSION_LIMITS,
+    **REPORT_LIMITS,
+    **RESULT_TABLES,
+    **{f"config-{name}": partial(of_keys, "config", name) for name in ConfigFile.model_fields if name != "schema_"},
+    "quarantine": partial(of_keys, "quarantine", "quarantine[]", base="quarantine[]."),
+    "x-bench": partial(of_keys, "x-bench", without=EXPECTATION),
+    "x-bench-expectations": partial(of_keys, "x-bench", EXPECTATION, base=f"{EXPECTATION}."),
 }
+"""Name of a table -> its rows, or what makes them; the first is its head."""
 
 
 def markdown(rows: Iterable[tuple[str, ...]]) -> str:
@@ -126,9 +145,15 @@ def markdown(rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join([f"| {head} |", f"|{rule}|", *(f"| {row} |" for row in body)]) + "\n"
 
 
+def rows_of(name: str) -> Iterable[Row]:
+    """The rows of a table; the first is its head."""
+    table = TABLES[name]
+    return table() if callable(table) else table
+
+
 def renewed(text: str) -> str:
     """``text`` with its tables made anew."""
-    return TABLE.sub(lambda found: f"{found[1]}{markdown(TABLES[found[2]]())}{found[4]}", text)
+    return TABLE.sub(lambda found: f"{found[1]}{markdown(rows_of(found[2]))}{found[4]}", text)
 
 
 def files_in(text: str) -> dict[str, str]:

@@ -37,6 +37,7 @@ class FakeContainer:
     removes: bool = True
     ended: Done = Done()
     tries: list[int] = field(default_factory=list)
+    patience: float = 1e9
     image_user: str = "root"
     workdir: str = "/app"
     steps: list[str] = field(default_factory=list)
@@ -48,6 +49,12 @@ class FakeContainer:
     def read(self, path: str, size: int) -> bytes | None:
         content = self.files.get(path)
         return content if content is not None and len(content) <= size else None
+
+    def pause(self, seconds: float) -> None:
+        """Noted, without waiting; the run is cancelled during one that is longer than ``patience``."""
+        self.steps.append(f"pause {seconds:g}")
+        if seconds > self.patience:
+            raise InterruptedError
 
     def run(self, command: ContainerCommand) -> Done:
         """Tests write their files; a script that removes the reward removes it."""

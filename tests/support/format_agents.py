@@ -174,7 +174,8 @@ def of_skill_folders() -> Iterator[tuple[str, str]]:
     yield "Agent", "Folder in the workspace"
     for agent, info in AGENTS.items():
         if info.skills:
-            variable = f"; its path is in `{info.skills_variable}`" if info.skills_variable else ""
+            path = f"; `{info.skills_variable}` contains the absolute path of the first folder"
+            variable = path if info.skills_variable else ""
             yield f"`{agent}`", " and ".join(f"`{folder}/NAME`" for folder in info.skills) + variable
 
 

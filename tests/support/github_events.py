@@ -70,11 +70,11 @@ EVENTS = {
     "`pull_request` of this repository": Row(
         event="pull_request", payload=_pull, checkout="GitHub's test merge", comment=PASSED
     ),
-    "`pull_request` of a fork, as GitHub's settings are by default": Row(
+    "`pull_request` of a fork, with GitHub's default settings": Row(
         event="pull_request", payload=lambda sha: _pull(sha, FORK), checkout="GitHub's test merge",
         token=READ_ONLY_TOKEN, repository=FORK, said=f"{READ_ONLY}the pull request comes from a fork",
     ),
-    "`pull_request` of a fork, with a token that may write": Row(
+    "`pull_request` of a fork, if the token has write access": Row(
         event="pull_request", payload=lambda sha: _pull(sha, FORK), checkout="GitHub's test merge", repository=FORK,
         comment=PASSED,
     ),
@@ -88,7 +88,7 @@ EVENTS = {
     "`pull_request_target` of this repository, head checked out": Row(
         event="pull_request_target", payload=_pull, comment=PASSED
     ),
-    "`pull_request_target` of this repository, as checked out by default": Row(
+    "`pull_request_target` of this repository, default checkout": Row(
         event="pull_request_target", payload=_pull, checkout="the base branch", comment=OTHER_COMMIT,
         said="which this run reports on; check out the head",
     ),
@@ -98,14 +98,14 @@ EVENTS = {
     "`workflow_run`, `mode: all`, after a run of this repository, its commit checked out": Row(
         event="workflow_run", payload=_after, comment=PASSED, status="success"
     ),
-    "`workflow_run`, `mode: all`, after a run of this repository, as checked out by default": Row(
+    "`workflow_run`, `mode: all`, after a run of this repository, default checkout": Row(
         event="workflow_run", payload=_after, checkout="the default branch", comment=OTHER_COMMIT, status="error",
         said="which this run reports on; check out the head",
     ),
-    "`workflow_run`, `mode: all`, after a fork's run": Row(
+    "`workflow_run`, `mode: all`, after a run of a fork": Row(
         event="workflow_run", payload=lambda sha: _after(sha, FORK), repository=FORK, status="error", **REFUSED
     ),
-    "`workflow_run`, `mode: report`, results of that run's commit": Row(
+    "`workflow_run`, `mode: report`, results of the commit of that run": Row(
         event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},
         checkout="the default branch; the results name their commit", repository=FORK, agents="do not run",
         comment=PASSED, status="success",

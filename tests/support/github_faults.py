@@ -57,7 +57,7 @@ FAULTS = {
         fault=_no(403, "API rate limit exceeded", **RESET), words="403: API rate limit exceeded; tried 5 times",
         once=ALL, seconds=(43, 43, 43),
     ),
-    "403, secondary rate limit, no time named": Row(
+    "403, secondary rate limit without a time": Row(
         fault=secondary_limit(), words="a retry is possible in 120 s, but only", once=ALL, seconds=(60, 60, 60)
     ),
     "404": Row(fault=_no(404, "Not Found"), words="404: Not Found; check the token's permissions"),
@@ -78,7 +78,7 @@ FAULTS = {
     "502, a page in HTML": Row(
         fault=server_error(502), words="502: Bad Gateway; tried 5 times", once=ALL, seconds=(15, 15, 15)
     ),
-    "502, and it took effect": Row(
+    "502, but the write succeeded": Row(
         fault=server_error(502, took_effect=True), words="502: Bad Gateway; tried 5 times", once=ALL, always=CREATED,
         seconds=(1, 1, 15),
     ),
@@ -90,7 +90,7 @@ FAULTS = {
     "the connection ends before the reply": Row(
         fault=dropped(), words="tried 5 times; check the network", once=ALL, seconds=(15, 15, 15)
     ),
-    "the connection ends, and it took effect": Row(
+    "the connection ends, but the write succeeded": Row(
         fault=dropped(took_effect=True), words="tried 5 times; check the network", once=ALL, always=CREATED,
         seconds=(1, 1, 15),
     ),
@@ -98,7 +98,7 @@ FAULTS = {
         fault=Fault(half=True), words="tried 5 times; check the network", once=ALL, always=CREATED, seconds=(1, 1, 15)
     ),
     "no reply": Row(fault=late(300), words="answer from 127.0.0.1", seconds=None),
-    "the reply comes byte by byte": Row(
+    "the reply arrives byte by byte": Row(
         fault=Fault(byte_seconds=0.05), words="answer from 127.0.0.1", seconds=None
     ),
     "a redirect to another host": Row(
@@ -113,7 +113,7 @@ FAULTS = {
         fault=Fault(reply=Reply(201, b"<html>", "text/html"), took_effect=True),
         words="GitHub answered 201, but the answer is not JSON", once=CREATED, always=CREATED, seconds=(1, 1, 0),
     ),
-    "success, JSON of another shape": Row(
+    "success, but JSON of another form": Row(
         fault=Fault(reply=Reply.json(201, ["x"]), took_effect=True), words="", once=ALL, always=ALL,
         seconds=(1, 1, 0),
     ),
@@ -126,7 +126,7 @@ FAULTS = {
 
 def of_github_faults() -> Iterator[tuple[str, ...]]:
     """A row for each fault."""
-    yield "Fault", "Once", "Always", "Seconds for comment, review, status", "The note"
+    yield "Fault", "If it occurs once", "If it persists", "Seconds for comment, review, status", "Note"
     for name, row in FAULTS.items():
         bounds = row.seconds or BOUNDS
         seconds = ", ".join(f"{'at most ' if row.seconds is None else ''}{number}" for number in bounds)

@@ -65,6 +65,12 @@ FORGERIES: dict[str, Callable[[bytes, bytes], object]] = {
     "archive-absolute": lambda line, _: ("line", line, bundle(file("/tmp/escaped"))),
     "archive-beside": lambda line, _: ("line", line, bundle(file("escaped"))),
     "archive-of-a-retry": lambda line, _: ("line", line, bundle(SESSION, folder("session/session-2"))),
+    "archive-with-a-file-named-as-a-retry": lambda line, _: ("line", line, bundle(SESSION, file("session/session-2"))),
+    "archive-with-a-link-named-as-a-retry": lambda line, _: (
+        "line",
+        line,
+        bundle(SESSION, file("session/x"), BundleEntry("link", "session/session-2", 0o777, target="x")),
+    ),
     "archive-through-a-link": lambda line, _: (
         "line",
         line,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,9 @@ from scratch import PROGRAM, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+REFERENCE_SECONDS = 0.4
+"""Processor seconds of :func:`slowness`'s work on the machine for which limits in seconds are stated."""
 
 # Starts the program from a small process, whose own memory would count otherwise; adds the children's up as it goes.
 WATCH = r"""
@@ -55,7 +60,7 @@ os.write(int(told), json.dumps(found).encode())
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A run that has ended. ``seconds`` are those of processors: what else the machine does makes no difference.
+    """A run that has ended. ``seconds`` are those of processors; compare them with :func:`is_within`.
 
     ``megabytes`` is the most that it and its children had at one time. A run of more than a minute is ended, code -9.
     """
@@ -78,3 +83,21 @@ def measured(*args: str | Path, cwd: Path, program: str | Path = PROGRAM, limit:
         code, seconds, size = json.loads(told.read())
     out, err = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
     return Measured(code=code, seconds=seconds, megabytes=size / 1e6, out=out, err=err)
+
+
+def is_within(seconds: float, limit: float) -> bool:
+    """Whether a run took less than ``limit`` processor seconds, or than its multiple where this machine is slow now."""
+    return seconds < limit or seconds < limit * max(slowness() for _ in range(3))
+
+
+def slowness() -> float:
+    """Processor seconds that this machine needs now, as a multiple of those of the machine of the limits; at least 1.
+
+    Neighbours of a virtual machine change its processor seconds by a factor of two, from one moment to the next.
+    """
+    began = time.process_time()
+    for _ in range(3):
+        text = json.dumps([{"id": f"case-{number}", "list": [number, str(number)]} for number in range(60_000)])
+        json.loads(text)
+        re.findall(r"case-\d+", text)
+    return max(1.0, (time.process_time() - began) / REFERENCE_SECONDS)

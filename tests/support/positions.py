@@ -29,17 +29,17 @@ POSITIONS = (*BY_SHELL, *BY_NAME)
 READING = frozenset(BY_NAME)
 WRITING = frozenset({"committed link"})
 MEANINGS = {
-    "bootstrap": "`workspace.bootstrap`, before the agent",
+    "bootstrap": "the command `workspace.bootstrap`, which runs before the agent",
     "agent": "the agent",
-    "test command": "a `test:` expectation, which runs a program that the agent wrote",
+    "test command": "a `test:` expectation that runs a program written by the agent",
     "grader": "a grader program of an AgentV suite",
-    "hook": "`after_each`, between the judgement and the archive",
+    "hook": "the hook `after_each`, which runs after the session is judged and before its workspace is archived",
     "suite program": "a check of a suite in Python",
-    "second run": "the agent, after another run in the same checkout has begun and ended",
-    "committed link": "symbolic links in the commit: suites, and the run directory",
-    "template": "symbolic links in a template of workspaces, read by `file:` expectations and archived",
-    "report template": "`include` in a report template, and symbolic links beside it",
-    "artifact": "the artifact of a first workflow: `results.json` is a symbolic link",
+    "second run": "the agent, after another run in the same checkout has started and ended",
+    "committed link": "symbolic links in the commit, in place of suites and of the run directory",
+    "template": "symbolic links in a workspace template; `file:` expectations name them, and the tool archives them",
+    "report template": "`include` in a report template, and symbolic links in the folder of the template",
+    "artifact": "the artifact of a first workflow, with a symbolic link in place of `results.json`",
 }
 
 
@@ -199,17 +199,17 @@ def _cell(attempt: Attempt, position: str) -> str:
 
 IN_CONTAINER = ("bootstrap", "agent", "test command")
 """The positions that are in the container of a session; graders and checks run outside of it, as without one."""
-OWN_OF_USER = frozenset({"reopen the log of its own output, which is in the run directory"})  # there it is a pipe
+OWN_OF_USER = frozenset({"reopen the log of the attacker's own output, which is in the run directory"})  # a pipe there
 OWN_OF_ROOT = OWN_OF_USER | {
     "become root with `sudo`, `su` or `doas`",
     "change Node.js, npm, git, Python or the shell",
-    "change users, the loader or what shells read at their start",
-    "make cron run a program later",
-    "leave its control group",  # a folder in memory; the control groups in it are read-only
-    "put a program into a folder of `PATH`",
-    "read passwords",
-    "replace its own folders, which the tool reads",
-    "run a program with its owner's or its group's rights",
+    "change user accounts, the loader or the startup files of shells",
+    "schedule a program with cron",
+    "leave the control group",  # a folder in memory; the control groups in it are read-only
+    "add a program to a folder in `PATH`",
+    "read `/etc/shadow`",
+    "replace the folders of the attacker's own session, which the tool reads",
+    "gain privileges from a setuid or setgid program",
 }
 SEARCH = "  until found_other; do sleep 0.1; done\n  found_host\n"
 
@@ -244,7 +244,7 @@ def in_container(attempts: Iterable[Attempt], mark: str, user: str, **places: st
 
 def of_containers() -> Iterator[tuple[str, ...]]:
     """The table of the documentation: what succeeds in a container, which reaches the container alone."""
-    yield "Attempt", "as root of the container", "as its user"
+    yield "Attempt", "as root in the container", "as another user of the image"
     for attempt in ATTEMPTS:
         if attempt.words in OWN_OF_ROOT | OWN_OF_USER:
             cells = ("P" if attempt.words in own else "R" for own in (OWN_OF_ROOT, OWN_OF_USER))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,13 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import validated_settings
 from skillgym_action.settings.runners import configured_runners
+from warm_start import can_start_warm, warm_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
+    from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
@@ -122,11 +126,12 @@ class Ran:
 
 
 def skillgym(*args: str | Path, cwd: Path, limit: float = 60, **env: str) -> Ran:
-    """The console script, in a real process."""
-    argv = (os.fspath(PROGRAM), *map(os.fspath, args))
-    done = subprocess.run(
-        argv, cwd=cwd, env=environment(**env), stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=limit
-    )
+    """The command line, in a process of its own."""
+    if can_start_warm(env):
+        done = warm_run(PROGRAM, *map(os.fspath, args), cwd=cwd, env=environment(**env), limit=limit)
+    else:
+        argv, streams = (PROGRAM, *args), {"stdin": subprocess.DEVNULL, "capture_output": True}
+        done = subprocess.run(argv, cwd=cwd, env=environment(**env), check=False, timeout=limit, **streams)
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -178,7 +183,12 @@ def world_in(root: Path, observer: Watched | None = None, output: str = "results
         yield services
 
 
-def run_in(root: Path, observer: Watched | None = None, **given: Any) -> RunReport:
+def run_in(
+    root: Path,
+    observer: Watched | None = None,
+    workers: Callable[[Services], AbstractContextManager[Dispatcher]] | None = None,
+    **given: Any,
+) -> RunReport:
     """A whole run with those settings, as ``run`` does it; its directory is ``results``."""
     chosen = validated_settings(given, str)
     context = current_context(root, environment())
@@ -187,4 +197,5 @@ def run_in(root: Path, observer: Watched | None = None, **given: Any) -> RunRepo
     options = resolve.options(chosen, told, context, runners=len(runners))
     directory = context.cwd / (chosen.output or "results")
     with wiring.open_services(context, directory, observer or Watched(), options) as services:
-        return pipeline.run(services, runners, options, command="run", show=lambda _: None)
+        opened = partial(workers, services) if workers else None
+        return pipeline.run(services, runners, options, command="run", show=lambda _: None, workers=opened)

@@ -68,26 +68,26 @@ def hexadecimal(separator: str = "", before: str = "") -> Callable[[str], str]:
 
 
 WAYS = (
-    Way("as it is", str, 6),
-    Way("in a URL", lambda value: quote(value, safe=""), 6),
-    Way("in a form", quote_plus, 6),
-    Way("in JSON", lambda value: json.dumps(value)[1:-1], 6),
-    Way("in JSON within JSON", lambda value: json.dumps(json.dumps(value))[3:-3], 6),
-    Way("in HTML", html.escape, 6),
+    Way("unchanged", str, 6),
+    Way("escaped for a URL", lambda value: quote(value, safe=""), 6),
+    Way("escaped for an HTML form", quote_plus, 6),
+    Way("escaped for JSON", lambda value: json.dumps(value)[1:-1], 6),
+    Way("escaped for JSON within JSON", lambda value: json.dumps(json.dumps(value))[3:-3], 6),
+    Way("escaped for HTML", html.escape, 6),
     Way("base64", encoded, 6),
-    Way("base64 of URLs", of_urls, 6),
-    Way("base64 of a longer text", lambda value: encoded(value, "x:"), 6),
-    Way("base64 in lines", lambda value: lines(encoded(value), 64, "\n"), 6),
-    Way("base64 in a URL", lambda value: quote(encoded(value), safe="")),
+    Way("URL-safe base64", of_urls, 6),
+    Way("base64 of a text that contains the value", lambda value: encoded(value, "x:"), 6),
+    Way("base64, broken over lines", lambda value: lines(encoded(value), 64, "\n"), 6),
+    Way("base64, escaped for a URL", lambda value: quote(encoded(value), safe="")),
     Way("base64 of base64", lambda value: encoded(encoded(value))),
-    Way("base64 of base64, of URLs", lambda value: of_urls(of_urls(value))),
-    Way("base64 of base64 of a longer text", lambda value: encoded(encoded(value, "x"), "yz")),
-    Way("base64 of base64 in lines", lambda value: by_the_tool(by_the_tool(value.encode())).decode()),
+    Way("URL-safe base64 of URL-safe base64", lambda value: of_urls(of_urls(value))),
+    Way("base64 of base64 of a text that contains the value", lambda value: encoded(encoded(value, "x"), "yz")),
+    Way("base64 of base64, broken over lines", lambda value: by_the_tool(by_the_tool(value.encode())).decode()),
     Way("hexadecimal", hexadecimal()),
-    Way("hexadecimal in capitals", lambda value: value.encode().hex().upper()),
+    Way("hexadecimal in capital letters", lambda value: value.encode().hex().upper()),
     Way("hexadecimal with colons", hexadecimal(":")),
     Way("hexadecimal with spaces", hexadecimal(" ")),
-    Way("hexadecimal numbers", hexadecimal(", ", "0x")),
+    Way("hexadecimal numbers that begin with `0x`", hexadecimal(", ", "0x")),
     Way("reversed", lambda value: value[::-1]),
     Way("every byte escaped for C, Python or JavaScript", each_byte("\\x{:02x}")),
     Way("every byte escaped within JSON", lambda value: json.dumps(each_byte("\\x{:02x}")(value))[1:-1]),
@@ -99,30 +99,32 @@ WAYS = (
     Way("every character escaped for HTML", each_character("&#{};")),
     Way("every character escaped for HTML in hexadecimal", each_character("&#x{:x};")),
     Way("every character escaped twice for HTML", each_character("&amp;#{};")),
-    Way("in lines", lambda value: lines(value, 5, "\n")),
-    Way("in lines, quoted", lambda value: lines(value, 5, "\r\n> ")),
-    Way("in lines, indented, within JSON", lambda value: json.dumps(lines(value, 5, "\n    "))[1:-1]),
-    Way("in lines with numbers", lambda value: lines(value, 5, "\n 12 | "), 0, "numbers could be a part of the value"),
-    Way("with spaces between characters", " ".join, 0, "ordinary words would be searched at every space"),
-    Way("decimal numbers", lambda value: ", ".join(map(str, value.encode())), 0, "tables of numbers would be searched"),
-    Way("hexadecimal, reversed", lambda value: value.encode().hex()[::-1], 0, "two codes that are rarely combined"),
-    Way("base64, reversed", lambda value: encoded(value)[::-1], 0, "two codes that are rarely combined"),
-    Way("hexadecimal of base64", lambda value: encoded(value).encode().hex(), 0, "two codes that are rarely combined"),
-    Way("base64 of hexadecimal", lambda value: encoded(value.encode().hex()), 0, "two codes that are rarely combined"),
-    Way("base64 three times", lambda value: encoded(encoded(encoded(value))), 0, "27 forms of each value"),
+    Way("broken over lines", lambda value: lines(value, 5, "\n")),
+    Way("broken over lines, quoted", lambda value: lines(value, 5, "\r\n> ")),
+    Way("broken over lines, indented, within JSON", lambda value: json.dumps(lines(value, 5, "\n    "))[1:-1]),
+    Way("broken over numbered lines", lambda value: lines(value, 5, "\n 12 | "), 0,
+        "line numbers could be a part of the value"),
+    Way("with spaces between characters", " ".join, 0, "every space in ordinary text would have to be checked"),
+    Way("decimal numbers", lambda value: ", ".join(map(str, value.encode())), 0,
+        "every table of numbers would have to be checked"),
+    Way("hexadecimal, reversed", lambda value: value.encode().hex()[::-1], 0, "two rarely combined encodings"),
+    Way("base64, reversed", lambda value: encoded(value)[::-1], 0, "two rarely combined encodings"),
+    Way("hexadecimal of base64", lambda value: encoded(value).encode().hex(), 0, "two rarely combined encodings"),
+    Way("base64 of hexadecimal", lambda value: encoded(value.encode().hex()), 0, "two rarely combined encodings"),
+    Way("base64 three times", lambda value: encoded(encoded(encoded(value))), 0, "each value has 27 such forms"),
     Way("base32", lambda value: base64.b32encode(value.encode()).decode(), 0, "rarely used for text"),
     Way("base85", lambda value: base64.b85encode(value.encode()).decode(), 0, "rarely used for text"),
-    Way("rotated by 13 letters", lambda value: codecs.encode(value, "rot13"), 0, "a cipher, one of many"),
+    Way("rotated by 13 letters", lambda value: codecs.encode(value, "rot13"), 0, "one of many ciphers"),
     Way("UTF-16", lambda value: value.encode("utf-16-le").decode("latin-1"), 0, "reports and logs are UTF-8"),
-    Way("compressed", lambda value: zlib.compress(value.encode()).hex(), 0, "depends on all of the text"),
+    Way("compressed", lambda value: zlib.compress(value.encode()).hex(), 0, "it depends on the whole text"),
 )  # fmt: skip
 
 
 def of_ways() -> Iterator[tuple[str, ...]]:
     """The table: each way, an example if it can be shown, and whether it is found."""
-    yield "Written", f"Example, of `{SHOWN}`", "Found"
+    yield "Form", f"Example for `{SHOWN}`", "Found"
     for way in WAYS:
-        found = f"from {way.shortest} characters on" if way.shortest else f"no: {way.reason}"
+        found = f"yes, with {way.shortest} or more characters" if way.shortest else f"no: {way.reason}"
         yield way.name, f"`{_visible(way.write(SHOWN))}`", found
 
 

@@ -72,6 +72,11 @@ def test_a_limit_has_one_value_and_is_used():
     assert [name for name in names if not re.search(rf"\b{name}\b", elsewhere)] == []
 
 
+def test_one_function_suggests_a_word():
+    """Only model/errors.py may word the remedy: so it is the same everywhere, and no code reads it back."""
+    assert [name for name, source in MODULES.items() if "did you mean" in source] == ["model/errors.py"]
+
+
 def test_every_name_of_a_module_says_what_is_in_it():
     words = {module: set(re.split("[_-]", Path(module).stem)) for module in MODULES | FOR_NODE}
     assert {module for module, parts in words.items() if parts & SAYING_NOTHING} == set()

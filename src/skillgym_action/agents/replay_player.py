@@ -88,7 +88,7 @@ def deleted_in(folder: str) -> list[str]:
     """Paths that the session deleted. Raises ValueError when not all of its changes are in the recording."""
     summary = summary_of(folder)
     if not summary.get("complete", True):
-        raise ValueError("the session changed more files than a recording keeps")
+        raise ValueError("the recording lacks files that the session changed")
     deleted = summary.get("deleted", [])
     if not isinstance(deleted, list) or not all(isinstance(path, str) for path in deleted):
         raise ValueError("workspace.json: deleted is not a list of paths")

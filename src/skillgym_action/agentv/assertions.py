@@ -252,7 +252,7 @@ def _other_grader(entry: SuiteValue, at: EntryContext, type_: str) -> Grader:
     if custom := custom_grader(entry, at, type_):
         return custom
     remedy = f"write {type_.replace('-judge', '-grader')}" if type_.endswith("-judge") else did_you_mean(type_, TYPES)
-    raise entry.member("type").error(f"there is no assertion of the type {type_!r}", remedy)
+    raise entry.member("type").error(f"unknown assertion type {type_!r}", remedy)
 
 
 def _judge_grader(entry: SuiteValue, at: EntryContext, type_: str) -> JudgeGrader:

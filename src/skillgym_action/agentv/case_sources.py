@@ -218,7 +218,8 @@ def _add_file(file: Path, value: SuiteValue, files: SuiteFiles, tests: Tests) ->
     if program := program_of(file.name):
         refuse_program(value, str(file.parent / program), files)
     if kind_of(file) is None:
-        raise value.error(f"there is no {files.shown(file)}", "name a folder with cases, or a .yaml or .jsonl file")
+        remedy = "name a folder with cases, or a .yaml or .jsonl file"
+        raise value.error(f"no such file or folder: {files.shown(file)}", remedy)
     if suffix not in {".yaml", ".yml", ".jsonl", ".json", ".csv"}:
         raise value.error(f"tests cannot be read from {file.name}", "write them as .yaml, .json, .jsonl or .csv")
     tests.hidden.append(file)

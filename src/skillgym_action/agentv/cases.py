@@ -155,7 +155,7 @@ def cases_of(tests: Tests, shared: SharedSettings) -> LoadedCases:
             if case_id is None:
                 raise value.missing("id", "give it one: id: fix-null-check", "the test has no id")
             if case_id in by_id:
-                message = f"the id {case_id!r} is already that of the test at {by_id[case_id].location}"
+                message = f"the id {case_id!r} is already used by the test at {by_id[case_id].location}"
                 raise value.error(message, "rename one of them")
             by_id[case_id] = value
             case, parts = _case(case_id, test, shared, loaded.warnings)
@@ -287,7 +287,7 @@ def _messages(value: SuiteValue, shared: SharedSettings, *, skips: bool, in_turn
         suite = None if skips else shared.top.get("input")
         return input_messages(suite.value) if suite else []
     if own is None:
-        remedy = "say what the agent is to do: input: Fix the null pointer"
+        remedy = "write what the agent should do: input: Fix the null pointer"
         raise value.missing("input", remedy, "the test has no input")
     files = value.get("input_files") or (None if skips else shared.top.get("input_files"))
     if files and not isinstance(own.value, str):
@@ -329,7 +329,7 @@ def _prompt(
     missing = islice(prompt.missing, max(0, MAX_AGENTV_WARNINGS - len(warnings)))
     warnings.extend(value.problem(f"there is no file {name}: the input does not include it") for name in missing)
     if not prompt.text.strip():
-        empty = value.problem("the input is empty", "say what the agent is to do")
+        empty = value.problem("the input is empty", "write what the agent should do")
         raise SuiteError.of(empty, *dropped_messages(value.get("input")))
     if found := UNUSABLE.search(prompt.text):
         raise value.error(f"the input contains a character that cannot be passed to a program: U+{ord(found[0]):04X}")

@@ -22,7 +22,7 @@ NEXT_NAME = re.compile(r"(^|/)suite\.ya?ml$", re.IGNORECASE)
 SKILL_NAME = re.compile(r"(^|/)([^/]*\.)?evals\.json$", re.IGNORECASE)
 PROMPTFOO_NAME = re.compile(r"(^|/)promptfooconfig[^/]*\.(ya?ml|json)$", re.IGNORECASE)
 OF_PROMPTFOO = "is a configuration of promptfoo, which this tool does not run"
-REWRITE = "rewrite its tests as a suite: docs/how-to/from-promptfoo.md has a table of what becomes what"
+REWRITE = "rewrite its tests as a suite: docs/how-to/from-promptfoo.md has a table of terms and settings"
 YAML_NAME = re.compile(r"\.ya?ml$", re.IGNORECASE)
 IGNORED = re.compile(r"(^|/)(node_modules|dist|\.git|\.agentv/results)/")
 
@@ -54,7 +54,7 @@ _EXPORT = re.compile(
 _TESTS = re.compile(r"\b(?:tests|specFile)[ \t]*[:,}]")
 _BLANK = " \t\r\n\0\ufeff\ufffd"
 _LIKENESS = 0.8
-_LEAVE_OUT = "correct it, or leave it out with !PATH"
+_LEAVE_OUT = "correct it, or exclude it with !PATH"
 
 
 def named(path: str) -> bool:
@@ -107,7 +107,7 @@ def _of_another_program(path: str, head: str) -> NotASuite:
         return NotASuite(reason=reason, remedy=_LEAVE_OUT if similar else None, near_miss=similar)
     return NotASuite(
         reason="has the name of an AgentV suite, but none of its keys: probably settings of another program",
-        remedy="add tests, or leave it out with !PATH",
+        remedy="add tests, or exclude it with !PATH",
         near_miss=True,
     )
 
@@ -166,7 +166,7 @@ def _is_misnamed(path: str, head: str) -> bool:
 def _misnamed() -> NotASuite:
     return NotASuite(
         reason="has tests like an AgentV suite, but is named neither EVAL.yaml nor *.eval.yaml, so it is not run",
-        remedy="rename it to *.eval.yaml, or leave it out with !PATH",
+        remedy="rename it to *.eval.yaml, or exclude it with !PATH",
         near_miss=True,
     )
 
@@ -206,7 +206,7 @@ def _unread_evals(head: str) -> NotASuite:
     if _looks_like_evals(value):
         return NotASuite(
             reason="is not run: this form of evals.json is not read by this version",
-            remedy="write the cases as a list `evals`, or leave the file out with !PATH",
+            remedy="write the cases as a list `evals`, or exclude the file with !PATH",
             near_miss=True,
         )
     return NotASuite(reason="is not a skill's evals: it has no list `evals`")

@@ -147,7 +147,7 @@ def defined_targets(files: SuiteFiles) -> Targets:
         if name is None:
             raise target.missing("name", "name: default", "the target has no name")
         if name in defined:
-            raise target.error(f"the name {name!r} is already that of the target at {defined[name].location}")
+            raise target.error(f"the name {name!r} is already used by the target at {defined[name].location}")
         defined[name] = target
     return Targets(defined=defined, path=path, warnings=tuple(top.unknown_keys({"targets"})))
 

@@ -220,7 +220,8 @@ def _tool_used(entry: SuiteValue) -> Callable[[tuple[Step, ...]], CheckResult]:
     value = entry.member("value")
     if isinstance(value.value, dict):
         pattern = _pattern(value, "tool")
-        return _counted(pattern, 1.0 if (least := value.number("min")) is None else least, value.number("max"))
+        least, most = value.number("min"), value.number("max")
+        return _counted(pattern, (0.0 if most == 0 else 1.0) if least is None else least, most)
     names = _names(value, "a tool, a list of tools, or a mapping with name, min and max")
     patterns = [StepPattern(pattern=name, kinds=("tool",)) for name in names]
     negated = entry.flag("negate")

@@ -245,6 +245,15 @@ def _warnings(top: SuiteValue, default: SuiteValue | None, files: SuiteFiles) ->
             yield member.problem(message, remedy)
     if (defaults := top.get("defaults")) and isinstance(defaults.value, dict) and (grader := defaults.get("grader")):
         yield grader.problem("grader is ignored: a suite does not choose the judge", "configure run.judge")
+    yield from _about_targets(top.get("execution"))
+
+
+def _about_targets(execution: SuiteValue | None) -> Iterator[Problem]:
+    if execution and isinstance(execution.value, dict):
+        for key in ("target", "targets"):
+            if value := execution.get(key):
+                message = f"execution.{key} is ignored: a suite of AgentV 5 runs on providers"
+                yield value.problem(message, "write providers: [NAME]")
 
 
 def _about_options(options: SuiteValue) -> Iterator[Problem]:

@@ -247,4 +247,6 @@ def _with_command(target: SuiteValue) -> SuiteValue:
         return replace(target, value={**members, "command": line})
     without = {key: value for key, value in members.items() if key != "command"}
     moved = {**target.moved, (*target.key_path, "executable"): target.member("command").written_path}
+    if words[1:]:  # the executable's own arguments; those in `args` follow them
+        without["args"] = [*words[1:], *(target.texts("args"))]
     return replace(target, value={"executable": words[0], **without}, moved=moved)

@@ -108,7 +108,7 @@ class ArtifactStore:
             raise StoreError(f"{self.title}: {_explained(error)}") from error
 
     def _lines(self, api: GitHubApi, run: ApiRun) -> Iterator[StoreText]:
-        """The lines of a run. Raises StoreError for one that says it is of another run."""
+        """The lines of a run. Raises StoreError for a line that names another run."""
         for artifact in _newest_by_name(artifacts_of_run(api, self._place.repository, run.id)):
             try:
                 files = list(artifact_files(api, self._place.repository, artifact, LIMITS))
@@ -130,7 +130,7 @@ class ArtifactStore:
         head = parsed_line(text.content, f"{self.title}: {text.place}").run
         said = head.commit, head.branch, head.group.partition("/")[0]
         if said != (run.head_sha, run.head_branch, str(run.id)):
-            raise StoreError(f"{self.title}: {text.place}: says that it is of another run, commit or branch")
+            raise StoreError(f"{self.title}: {text.place}: names another run, commit or branch")
 
     def add(self, content: bytes, name: str, at: datetime) -> None:
         """See ``Store``. The next step of the workflow uploads the folder."""

@@ -294,7 +294,10 @@ def _untrusted_repository(event: GitHubEvent, inputs: Mapping[str, str]) -> str 
         return whose
     raise UsageError(
         f"{event.name} on a commit of {whose}: agents would follow untrusted text with this repository's secrets",
-        remedy="run on pull_request (mode: run) and only report here (mode: report), or set allow-untrusted: true",
+        remedy=(
+            "run the agents on pull_request (mode: run), and use this event only for reports (mode: report), "
+            "or set allow-untrusted: true"
+        ),
     )
 
 

@@ -6,7 +6,6 @@ import os
 import sys
 from functools import cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import Settings
 
 PREFIX = "SKILLGYM_"
-NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 def _completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
@@ -60,9 +58,11 @@ class EnvironmentOption(click.Option):
             self.opts = shown
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
-        """The value of the variable."""
+        """The value of the variable; each line is a value if the option can be repeated."""
         value = self.resolve_envvar_value(ctx)
-        return (value,) if value and self.multiple else value
+        if value is None or not self.multiple:
+            return value
+        return tuple(line.strip() for line in value.splitlines() if line.strip()) or None
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         """The variable's text, or None; click itself would look in ``os.environ``."""
@@ -98,7 +98,7 @@ class SettingsCommand(HelpfulCommand):
             if as_json:
                 from skillgym_action.cli.usage_errors import usage_message
 
-                _print_errors((Problem(message=usage_message(error)),), error.exit_code)
+                _print_errors((Problem(message=usage_message(error)),), error.exit_code, _environment(parent))
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -113,7 +113,7 @@ class SettingsCommand(HelpfulCommand):
             raise
 
 
-def _print_errors(problems: Iterable[Problem], exit_code: int, environment: Mapping[str, str] = NOTHING) -> None:
+def _print_errors(problems: Iterable[Problem], exit_code: int, environment: Mapping[str, str]) -> None:
     from skillgym_action.cli.json_documents import ErrorDocument, print_document, problem_parts
     from skillgym_action.text.redaction import Redactor
 
@@ -131,7 +131,7 @@ def _settings_options(command: str) -> tuple[click.Option, ...]:
 
 def _option_of(name: str, declared: Option) -> click.Option:
     """The option that sets the field ``name`` of ``Settings``."""
-    from skillgym_action.settings.other_names import NAMES_OF_INPUTS
+    from skillgym_action.settings.other_names import other_names
 
     names = ["--" + name.replace("_", "-"), *(f"--{alias}" for alias in declared.aliases)]
     option = EnvironmentOption(
@@ -143,8 +143,8 @@ def _option_of(name: str, declared: Option) -> click.Option:
         envvar=PREFIX + name.upper() if declared.variable else None,
         shell_complete=_completed,
     )
-    if name in NAMES_OF_INPUTS:
-        option.hidden_names = (f"--{NAMES_OF_INPUTS[name]}",)
+    if also := other_names().get(name):
+        option.hidden_names = (f"--{also}",)
     return option
 
 
@@ -162,16 +162,16 @@ def cli() -> None:
     "--format",
     "suite_format",
     metavar="FORMAT",
-    help="Format of the suite: x-bench, python, typescript, agentv or evals.",
+    help="Format of the suite: x-bench, python, typescript, agentv or skill-evals.",
 )
-@option("--agent", "agents", metavar="AGENT", multiple=True, help="Agent to run; may be repeated.")
+@option("--agent", "agents", metavar="AGENT", multiple=True, help="Agent to run.")
 @option("--branch", metavar="NAME", help="Branch whose results are the baseline (default: the default branch).")
 @option("--force", is_flag=True, help="Replace files that exist.")
 def init(*, suite_format: str | None, agents: tuple[str, ...], branch: str | None, force: bool) -> int:
     """Write a first suite, a configuration and a workflow for this repository; start no agent.
 
-    Without --format: evals if the repository has a skill without evals, else x-bench. Without --agent: the agents that
-    have an API key in the environment, or else one that is installed.
+    Without --format: skill-evals if the repository has a skill without evals, else x-bench. Without --agent: the
+    agents that have an API key in the environment, or else one that is installed.
     """
     from skillgym_action.cli.init import write_starter
 
@@ -191,8 +191,8 @@ def run(*, as_json: bool, **fields: Any) -> int:
 @cli.command(name="list", cls=SettingsCommand)
 @PATHS
 @JSON
-@option("--matrix", type=ShardCount(1, 256), metavar="auto|N", help="Print a workflow matrix of N shards, as JSON.")
-@option("--cost", is_flag=True, help="Show expected cost and time, from the runs in the store.")
+@option("--matrix", type=ShardCount(1, 256), metavar="auto|N", help="Print a workflow matrix of N shards as JSON.")
+@option("--cost", is_flag=True, help="Show expected cost and time, based on the runs in the store.")
 def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> int:
     """Show what would run, as a table."""
     from skillgym_action.cli.list import list_executions
@@ -202,13 +202,13 @@ def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> in
 
 @cli.command(cls=SettingsCommand)
 @PATHS
-@option("--nop", is_flag=True, help="Run all cases with an agent that does nothing, and name those that pass.")
-@option("--oracle", is_flag=True, help="Run cases with their reference solution, and name those that fail.")
+@option("--nop", is_flag=True, help="Run all cases with an agent that does nothing, and list those that pass.")
+@option("--oracle", is_flag=True, help="Run cases with their reference solution, and list those that fail.")
 @JSON
 def check(*, nop: bool, oracle: bool, as_json: bool, **fields: Any) -> int:
     """Load and validate configuration and suites; start no agent.
 
-    With --nop or --oracle also find out whether the cases measure anything, at no cost.
+    With --nop or --oracle, also check whether the cases measure anything, at no cost.
     """
     settings, context = _settings(fields), _context()
     if nop or oracle:
@@ -224,7 +224,7 @@ def check(*, nop: bool, oracle: bool, as_json: bool, **fields: Any) -> int:
 @argument("run_directory", metavar="RUN", type=click.Path(exists=True, path_type=Path))
 @JSON
 def rejudge(run_directory: Path, *, as_json: bool, **fields: Any) -> int:
-    """Judge the stored sessions of RUN again with today's assertions; start no agent, spend nothing."""
+    """Judge the stored sessions of RUN again with the current assertions; start no agent."""
     from skillgym_action.cli.rejudge import rejudge_run
 
     return rejudge_run(run_directory, _settings_to_print(fields, as_json=as_json), _context())
@@ -232,13 +232,15 @@ def rejudge(run_directory: Path, *, as_json: bool, **fields: Any) -> int:
 
 @cli.command(cls=SettingsCommand)
 @argument("runs", nargs=-1, required=True, metavar="RUN...")
-@option("--suites", "paths", metavar="PATH", multiple=True, help="Suites the runs must have; !PATH excludes.")
-@option("--missing", is_flag=True, help="Only print a workflow matrix of shards that are absent or unfinished.")
+@option(
+    "--suites", "paths", metavar="PATH", multiple=True, help="Suites that the results must contain; !PATH excludes one."
+)
+@option("--missing", is_flag=True, help="Only print a workflow matrix of the shards that are missing or unfinished.")
 @JSON
 def report(runs: tuple[str, ...], *, missing: bool, as_json: bool, **fields: Any) -> int:
-    """Merge stored runs, report them and decide again; start no agent.
+    """Merge stored runs, write their reports and decide the verdict again; start no agent.
 
-    RUN is a run directory, a results file, or a pattern that matches some.
+    RUN is a run directory, a results file, or a glob pattern that matches such paths.
     """
     from skillgym_action.cli.report import print_missing, report_runs
 
@@ -254,7 +256,7 @@ def report(runs: tuple[str, ...], *, missing: bool, as_json: bool, **fields: Any
 def compare(base: str, head: str, *, as_json: bool, **fields: Any) -> int:
     """Compare two stored runs; start no agent. The exit code is 0 unless an option such as --fail-on decides.
 
-    BASE and HEAD are run directories, results files, or patterns that match the parts of a run.
+    BASE and HEAD are run directories, results files, or glob patterns that match the parts of a run.
     """
     from skillgym_action.cli.compare import compare_runs
 
@@ -263,7 +265,7 @@ def compare(base: str, head: str, *, as_json: bool, **fields: Any) -> int:
 
 @cli.command(cls=SettingsCommand)
 @argument("run_directory", metavar="[RUN]", required=False, type=click.Path(exists=True, path_type=Path))
-@option("--no-open", is_flag=True, help="Only write the report and print its path.")
+@option("--no-open", is_flag=True, help="Write the report and print its path, without opening it.")
 def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
     """Write the HTML report of a stored run, and open it in the browser.
 
@@ -275,12 +277,17 @@ def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
 
 
 @cli.command(cls=SettingsCommand)
-@option("--install", metavar="AGENT[@VERSION]", multiple=True, help="Install an agent's CLI through npm first.")
-@option("--probe", is_flag=True, help="Run one short session on each runner; this costs a little.")
-@option("--sweep", is_flag=True, help="Remove containers and networks that killed runs left.")
+@option(
+    "--install",
+    metavar="AGENT[@VERSION]",
+    multiple=True,
+    help="Install the CLI of AGENT through npm before the checks.",
+)
+@option("--probe", is_flag=True, help="Run one short session on each runner, at a small cost.")
+@option("--sweep", is_flag=True, help="Remove containers and networks that killed runs left behind.")
 @JSON
 def doctor(*, install: tuple[str, ...], probe: bool, sweep: bool, as_json: bool, **fields: Any) -> int:
-    """Check what is installed, configured, reachable and permitted: one line each, with the remedy."""
+    """Check what is installed, configured, reachable and permitted; print one line per check, with what to do."""
     from skillgym_action.cli.doctor import diagnose
 
     return diagnose(_settings(fields), _context(), install=install, probe=probe, as_json=as_json, sweep=sweep)
@@ -288,11 +295,11 @@ def doctor(*, install: tuple[str, ...], probe: bool, sweep: bool, as_json: bool,
 
 @cli.command(cls=SettingsCommand)
 @argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@option("--rerun", is_flag=True, help="Ask again, even if there are answers.")
+@option("--rerun", is_flag=True, help="Ask again, even if answers are already stored.")
 def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
-    """Ask the agent of a failed session the questions of the assertions that failed; this costs a little.
+    """Ask the agent of a failed session the questions of its failed assertions, at a small cost.
 
-    DIR is the folder of the session's artifacts, with an explain.json in it.
+    DIR is the artifact folder of the session, which contains explain.json.
     """
     from skillgym_action.cli.explain import explain_failures
 
@@ -302,12 +309,12 @@ def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
 @cli.command(cls=SettingsCommand)
 @PATHS
 @option("--output", metavar="FILE", help="Page to write (default: .skillgym-results/trend/index.html).")
-@option("--runner", "only_on", metavar="GLOB", multiple=True, help="Show only runners whose id matches.")
+@option("--runner", "only_on", metavar="GLOB", multiple=True, help="Show only runners whose id matches GLOB.")
 @JSON
 def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fields: Any) -> int:
     """Write an HTML page with the results of the store over time; start no agent.
 
-    PATH is a suite as the store names it, a folder of suites or a pattern; !PATH excludes.
+    PATH is the path of a suite in the store, a folder of suites or a glob pattern; !PATH excludes.
     """
     from skillgym_action.cli.trend import show_trend
 
@@ -316,17 +323,23 @@ def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fiel
 
 @cli.command(cls=SettingsCommand)
 @argument("session", metavar="SESSION", type=click.Path(exists=True, path_type=Path))
-@option("--to", metavar="FILE", help="Suite to write or to add the case to (default: promoted/ID.bench.json).")
+@option("--to", metavar="FILE", help="Suite file to create, or to add the case to (default: promoted/ID.bench.json).")
 @option("--id", "case_id", metavar="ID", help="Id of the new case.")
-@option("--case", metavar="ID", help="In a run directory: the case whose session is meant.")
-@option("--runner", metavar="ID", help="In a run directory: the runner of the session.")
-@option("--commit", metavar="COMMIT", help="Of a transcript: commit that was checked out when the session began.")
-@option("--worktree", is_flag=True, help="Of a transcript: compare the checkout's files with the commit.")
-@option("--expect", metavar="EXPECTATION", multiple=True, help="Add an expectation, as x-bench writes it.")
-@option("--no-check", is_flag=True, help="Only write; do not run the recorded session against the case.")
-@option("--force", is_flag=True, help="Replace the files of an earlier promotion.")
+@option("--case", metavar="ID", help="If SESSION is a run directory: id of the case.")
+@option("--runner", metavar="ID", help="If SESSION is a run directory: id of the runner.")
+@option(
+    "--commit", metavar="COMMIT", help="If SESSION is a transcript: commit that was checked out when the session began."
+)
+@option(
+    "--worktree",
+    is_flag=True,
+    help="If SESSION is a transcript: take the changes of the session from the files in the checkout.",
+)
+@option("--expect", metavar="EXPECTATION", multiple=True, help="Add an expectation in x-bench syntax.")
+@option("--no-check", is_flag=True, help="Write the case without checking it against the recorded session.")
+@option("--force", is_flag=True, help="Replace files that exist.")
 def promote(session: Path, **fields: Any) -> int:
-    """Make a case of a session: prompt, template, drafted expectations; check it with the recorded session.
+    """Make a case from a session (prompt, template, draft expectations) and check it with the recorded session.
 
     SESSION is the folder of a session in a run directory, a run directory, or a transcript of Claude Code
     (~/.claude/projects/*/*.jsonl) or Codex (~/.codex/sessions/*/*/*/rollout-*.jsonl) on this machine.
@@ -349,11 +362,11 @@ class _SuggestCommand(SettingsCommand):
 
 
 @quarantine.command(cls=_SuggestCommand)
-@option("--suite", "suites", metavar="GLOB", multiple=True, help="Look only at suites whose path matches.")
-@option("--case", "cases", metavar="GLOB", multiple=True, help="Look only at cases whose id matches.")
-@option("--runner", "runners", metavar="GLOB", multiple=True, help="Look only at runners whose id matches.")
-@option("--owner", metavar="NAME", help="Owner of the entries, which have no effect without one.")
-@option("--issue", metavar="URL", help="Address of an issue for the entries.")
+@option("--suite", "suites", metavar="GLOB", multiple=True, help="Consider only suites whose path matches GLOB.")
+@option("--case", "cases", metavar="GLOB", multiple=True, help="Consider only cases whose id matches GLOB.")
+@option("--runner", "runners", metavar="GLOB", multiple=True, help="Consider only runners whose id matches GLOB.")
+@option("--owner", metavar="NAME", help="Owner of the entries; entries without an owner have no effect.")
+@option("--issue", metavar="URL", help="Write the URL of this issue into the entries.")
 @option("--days", type=click.IntRange(1, 90), default=30, metavar="N", help="Days until entries expire (default: 30).")
 @JSON
 def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, **fields: Any) -> int:
@@ -368,13 +381,13 @@ def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, *
 @cli.command()
 @argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> int:
-    """Print the JSON Schema of config, x-bench, plan or results, or the types for suites in TypeScript."""
+    """Print a JSON Schema, or the types for suites in TypeScript. Without NAME, print all names."""
     from skillgym_action.cli.schema import print_schema
 
     return print_schema(name)
 
 
-@cli.command()
+@cli.command(cls=SettingsCommand)
 @argument("address", metavar="ADDRESS")
 @option(
     "--slots",
@@ -387,12 +400,10 @@ def schema(name: str | None) -> int:
     "--tls-ca",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Certificate of the authority that signed the cluster's certificates.",
+    help="Certificate of the CA that signed the certificates of the cluster.",
 )
 @option("--tls-cert", type=click.Path(path_type=Path), metavar="FILE", help="Certificate of this worker.")
 @option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Private key of the certificate.")
-@option("--agent-user", metavar="NAME", help="User to run agents and suite commands as (requires root).")
-@option("--install-agents", is_flag=True, help="Install missing agent CLIs through npm.")
 def worker(**fields: Any) -> int:
     """Run sessions for runs with --engine, until SIGINT or SIGTERM.
 
@@ -412,11 +423,14 @@ def slot() -> int:
 
 
 def _settings(fields: dict[str, Any]) -> Settings:
-    """Validated settings; without colors unless stderr gets them. Raises UsageError."""
+    """Validated settings; without colors unless stderr gets them. Warns of misspelt variables. Raises UsageError."""
+    from skillgym_action.cli.misspelt_variables import print_misspelt_variables
     from skillgym_action.cli.terminal import is_colored
     from skillgym_action.settings.options import validated_settings
 
-    colored = is_colored(sys.stderr, _environment(click.get_current_context()))
+    environment = _environment(click.get_current_context())
+    print_misspelt_variables(environment, PREFIX)
+    colored = is_colored(sys.stderr, environment)
     fields["no_color"] = fields.get("no_color") or not colored
     return validated_settings(fields, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
 
@@ -446,7 +460,7 @@ def _context() -> LaunchContext:
     return current_context(Path.cwd(), _environment(click.get_current_context()))
 
 
-def _environment(ctx: click.Context) -> Mapping[str, str]:
+def _environment(ctx: click.Context | None) -> Mapping[str, str]:
     """The environment that the entry point was started with; ``os.environ`` for a program that calls ``cli`` itself."""
-    passed: Mapping[str, str] | None = ctx.find_root().obj
+    passed: Mapping[str, str] | None = ctx.find_root().obj if ctx else None
     return dict(os.environ) if passed is None else passed

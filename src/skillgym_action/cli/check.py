@@ -29,6 +29,7 @@ from skillgym_action.text.escaping import terminal_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from skillgym_action.cli.json_documents import FoundSuitePart
     from skillgym_action.model.suite import BenchmarkSuite, Discovery
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
@@ -68,10 +69,8 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
     code = print_problems(suites, context, warnings, annotations=not as_json)
     if code and not as_json:
         return code
-    if not suites and not code:
-        raise UsageError("no suite was found", remedy="name a suite file or its folder, or run `skillgym-action init`")
     if nothing and not code:
-        raise UsageError(nothing)
+        raise UsageError.of(nothing)
     if as_json:
         _print_json(found, suites, warnings, len(runners), context)
     else:
@@ -88,23 +87,34 @@ def _print_json(
 ) -> None:
     from skillgym_action.cli.json_documents import (
         CheckDocument,
+        SkippedFilePart,
         print_document,
         problem_parts,
-        skipped_parts,
-        suite_parts,
     )
 
     errors = once(suite_errors(suites))
     all_warnings = (*warnings, *once(suite_warnings(suites)))
     document = CheckDocument(
         exit_code=ExitCode.INVALID_INPUT if errors else ExitCode.PASSED,
-        suites=suite_parts(suites),
-        skipped=skipped_parts(found),
+        suites=[_found_part(suite) for suite in suites],
+        skipped=[SkippedFilePart(path=path, reason=why.reason) for path, why in found.skipped],
         not_searched=found.not_searched,
         runners=_runners(suites, configured),
         problems=[*problem_parts(errors), *problem_parts(all_warnings, "warning")],
     )
     print_document(document, context.redactor)
+
+
+def _found_part(suite: BenchmarkSuite) -> FoundSuitePart:
+    from skillgym_action.cli.json_documents import FoundSuitePart
+
+    return FoundSuitePart(
+        path=suite.path,
+        format=suite.format,
+        loaded=bool(suite.cases) or not any(invalid.case_id is None for invalid in suite.invalid),
+        cases=len(suite.cases),
+        unusable=len(suite.invalid),
+    )
 
 
 def missing_templates(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
@@ -113,8 +123,8 @@ def missing_templates(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
         specs = {suite.workspace.template, *(case.workspace.template for case in suite.cases if case.workspace)}
         for template in sorted(path for path in specs if path):
             if problem := missing_folder(template):
-                message = f"the template of its workspaces, {template.name}: {problem}"
-                remedy = "a template is relative to the suite file"
+                message = f"workspace template {template.name}: {problem}"
+                remedy = "the path of a template is relative to the suite file"
                 yield Problem(message=message, location=Location(path=suite.path), remedy=remedy)
 
 

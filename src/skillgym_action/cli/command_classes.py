@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class ShardCount(click.IntRange):
@@ -25,6 +29,16 @@ class HelpfulContext(click.Context):
         return HelpText(width=self.terminal_width, max_width=self.max_content_width)
 
 
+@contextmanager
+def _errors_of(ctx: click.Context) -> Iterator[None]:
+    """Let errors of click's parser name the command, whose help they point to."""
+    try:
+        yield
+    except click.UsageError as error:
+        error.ctx = error.ctx or ctx
+        raise
+
+
 class HelpfulCommand(click.Command):
     """A command whose help has its options in groups, and examples."""
 
@@ -33,7 +47,8 @@ class HelpfulCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; for a completion without the last option, whose value is still missing."""
         incomplete = ctx.resilient_parsing and bool(args) and args[-1].startswith("-")
-        return super().parse_args(ctx, args[:-1] if incomplete else args)
+        with _errors_of(ctx):
+            return super().parse_args(ctx, args[:-1] if incomplete else args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, and examples."""

@@ -85,6 +85,7 @@ def _options(options: Options, settings: Settings, context: LaunchContext, base:
         fail_on=options.gate.fail_on if settings.fail_on else frozenset(),
         min_pass_rate=settings.min_pass_rate,
         max_error_rate=settings.max_error_rate,
+        min_uplift=settings.min_uplift,
     )
     publish = replace(options.publish, html=options.publish.html and settings.output is not None)
     compared = ReportOptions(baseline=context.cwd / base, named=base)

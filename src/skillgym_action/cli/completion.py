@@ -12,6 +12,7 @@ from click.shell_completion import (
     BashComplete,
     CompletionItem,
     FishComplete,
+    ShellComplete,
     ZshComplete,
     add_completion_class,
     shell_complete,
@@ -70,6 +71,7 @@ class BashWords(BashComplete):
     """Completion for bash, with values such as ``KIND=PATH`` and ``AGENT:MODEL`` as one word."""
 
     source_template: ClassVar[str] = BASH_SCRIPT
+    _shown = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """The complete words before the one with the cursor, and that one up to the cursor."""
@@ -104,8 +106,10 @@ def _joined(words: Iterable[str]) -> list[str]:
     return joined
 
 
-class ZshWords(ZshComplete):
-    """Completion for zsh, with options that are written as ``--NAME=VALUE``."""
+class _WholeOptions(ShellComplete):
+    """Completion for a shell that replaces a whole ``--NAME=VALUE``."""
+
+    _shown = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """The complete words before the one with the cursor, and that one."""
@@ -113,23 +117,18 @@ class ZshWords(ZshComplete):
         return args, self._shown
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """The lines for the script."""
+        """What the script reads."""
         return super().format_completion(_whole(item, self._shown))
 
 
-class FishWords(FishComplete):
+class ZshWords(_WholeOptions, ZshComplete):
+    """Completion for zsh, with options that are written as ``--NAME=VALUE``."""
+
+
+class FishWords(_WholeOptions, FishComplete):
     """Completion for fish, with options that are written as ``--NAME=VALUE``, and lists with commas."""
 
     source_template: ClassVar[str] = FISH_SCRIPT
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        """The complete words before the one with the cursor, and that one."""
-        args, self._shown = super().get_completion_args()
-        return args, self._shown
-
-    def format_completion(self, item: CompletionItem[str]) -> str:
-        """A line for the script."""
-        return super().format_completion(_whole(item, self._shown))
 
 
 def _whole(item: CompletionItem[str], shown: str) -> CompletionItem[str]:

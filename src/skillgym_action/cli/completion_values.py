@@ -47,7 +47,7 @@ def values(
     Nothing if the configuration or the suites cannot be read.
     """
     name = str(param.name)
-    found = OF_COMMANDS.get((str(context.command.name), name)) or OF_ALL.get(name)
+    found = COMMAND_COMPLETERS.get((str(context.command.name), name)) or COMPLETERS.get(name)
     if found is None:
         return param.type.shell_complete(context, param, incomplete)
     try:
@@ -161,6 +161,24 @@ def _sandboxes(_: Request) -> Iterable[str]:
     return get_args(SandboxType)
 
 
+def _limits(_: Request) -> Iterable[str]:
+    from skillgym_action.model.resource_limits import LIMIT_FIELDS
+
+    return (f"{name}=" for name in LIMIT_FIELDS)
+
+
+def _reuse(_: Request) -> Iterable[str]:
+    from skillgym_action.settings.option_types import REUSE
+
+    return (*REUSE, "unchanged,max-age=14d")
+
+
+def _stores(_: Request) -> Iterable[str]:
+    from skillgym_action.settings.option_types import ARTIFACT_STORE, PATH_STORE, StoreWord
+
+    return (*get_args(StoreWord), PATH_STORE, ARTIFACT_STORE)
+
+
 def _arms(request: Request) -> Iterable[str]:
     from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
 
@@ -180,7 +198,7 @@ def _runs(request: Request) -> Iterable[str]:
 RUN_OR_FILE = partial(_or_path, _runs, "file")
 RUN_OR_FOLDER = partial(_or_path, _runs, "dir")
 CASES = partial(_one, lambda request: request.names.cases)
-OF_ALL: Mapping[str, Callable[[Request], list[CompletionItem[str]]]] = MappingProxyType(
+COMPLETERS: Mapping[str, Callable[[Request], list[CompletionItem[str]]]] = MappingProxyType(
     {
         "paths": FILE,
         "config": FILE,
@@ -201,14 +219,14 @@ OF_ALL: Mapping[str, Callable[[Request], list[CompletionItem[str]]]] = MappingPr
         "on_limit": partial(_one, _choices("OnLimit")),
         "keep": partial(_one, _choices("Keep")),
         "require": partial(_one, _fixed("all", "any")),
-        "reuse": partial(_one, _fixed("unchanged", "unchanged,max-age=14d", "never")),
-        "limits": partial(_several, _fixed("memory=", "disk=", "processes=", "fileSize=")),
+        "reuse": partial(_one, _reuse),
+        "limits": partial(_several, _limits),
         "limit": partial(_one, _providers),
         "engine": partial(_one, _fixed("local", "dask://")),
         "sandbox": partial(_one, _sandboxes),
         "matrix": partial(_one, _fixed("auto")),
         "fail_on": partial(_several, _conditions),
-        "store": partial(_one, _fixed("branch", "artifact", "none", "path=")),
+        "store": partial(_one, _stores),
         "report": _report,
         "reporter": partial(_one, _reporters_of_skillgym),
         "baseline": partial(_or_path, lambda request: ("auto", *request.names.runs), "file"),
@@ -225,7 +243,7 @@ OF_ALL: Mapping[str, Callable[[Request], list[CompletionItem[str]]]] = MappingPr
     }
 )
 """Parameter -> how it is completed. Others have free values: numbers, times, texts."""
-OF_COMMANDS: Mapping[tuple[str, str], Callable[[Request], list[CompletionItem[str]]]] = MappingProxyType(
+COMMAND_COMPLETERS: Mapping[tuple[str, str], Callable[[Request], list[CompletionItem[str]]]] = MappingProxyType(
     {("init", "suite_format"): partial(_one, _starter_formats), ("compare", "base"): RUN_OR_FILE}
 )
 """Command and parameter -> the same, where it differs."""

@@ -24,6 +24,7 @@ from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Workspace
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.processes.agent_keys import key_names
 from skillgym_action.processes.users import SESSION_UIDS
+from skillgym_action.remote_limits import CONTAINER_LEASE_SECONDS
 from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings.configuration_file import Config, find_config
 from skillgym_action.settings.options import ExecuteOptions
@@ -147,7 +148,7 @@ def container_checks(services: Services, context: LaunchContext, *, sweep: bool)
             limits = ", ".join(f"disk ({disk})" if name == "disk" else name for name in sorted(able.limits))
             yield check(text=f"Docker: {facts}; limits: {limits}")
             if sweep:
-                removed = sandbox.sweep()
+                removed = sandbox.sweep(CONTAINER_LEASE_SECONDS)
                 yield check(text=f"removed {', '.join(removed)}" if removed else "killed runs left nothing")
     except SkillgymError as error:
         problem = error.problems[0]

@@ -137,7 +137,7 @@ def questions_in(directory: Path, *, rerun: bool) -> QuestionsFile:
     if not rerun and ((directory / EXPLANATIONS).exists() or (directory / EXPLANATIONS).is_symlink()):
         raise UsageError(f"{directory / EXPLANATIONS} exists", remedy="use --rerun to ask again")
     if found.in_container:
-        message = f"{file}: the session ran in a container, which is gone, so it cannot be continued"
+        message = f"{file}: the session ran in a container, which no longer exists, so the session cannot be continued"
         raise UsageError(message, remedy="read its output and archived workspace in the run directory")
     if not found.session_id:
         raise UsageError(f"{file}: the agent reported no session id, so the session cannot be resumed")

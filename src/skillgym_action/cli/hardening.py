@@ -71,6 +71,15 @@ def begin() -> Callable[[], dict[str, str]]:
     return lambda: _environment(settings, passed_on, prevented)
 
 
+def bare_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the second start; one of them names a file with the whole ``environment``. Raises OSError."""
+    starting = frozenset[str]() if sys.flags.isolated else STARTING
+    bare = {name: value for name, value in environment.items() if name in starting or _is_lasting(name)}
+    mark = os.urandom(8).hex()
+    content = b"\0".join([mark.encode(), *(os.fsencode(f"{name}={value}") for name, value in environment.items())])
+    return {**bare, PASSED_ON: f"{_stored(content)}:{mark}"}
+
+
 def heed_signals() -> None:
     """Unblock SIGINT and SIGTERM; one that came in the meantime is handled now."""
     from signal import SIG_UNBLOCK, SIGINT, SIGTERM, pthread_sigmask
@@ -87,12 +96,8 @@ def _execute_again() -> OSError:
     from signal import SIG_BLOCK, SIGINT, SIGTERM, pthread_sigmask
 
     pthread_sigmask(SIG_BLOCK, {SIGINT, SIGTERM})  # else they could end the new program before it has handlers
-    starting = frozenset[str]() if sys.flags.isolated else STARTING
-    bare = {name: value for name, value in os.environ.items() if name in starting or _is_lasting(name)}
-    mark = os.urandom(8).hex()
-    content = b"\0".join([mark.encode(), *(name + b"=" + value for name, value in os.environb.items())])
     try:
-        bare[PASSED_ON] = f"{_stored(content)}:{mark}"
+        bare = bare_environment(os.environ)
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], bare)  # noqa: S606 -- it is this program again
     except OSError as error:
         return error

@@ -68,7 +68,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ("Show the options of a command", "run --help"),
         ),
         "init": (
-            ("Write a suite that fits the repository: x-bench, or evals for a skill", "init"),
+            ("Write a suite that fits the repository: x-bench, or skill-evals for a skill", "init"),
             ("Write a suite in Python, for Codex", "init --format python --agent codex"),
         ),
         "run": (
@@ -76,7 +76,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ("Find cases that pass although the agent does nothing", "run --runner nop"),
             ("Run some cases of one suite", "run bench/api.bench.json -k 'parser and not slow'"),
             ("Run each case 5 times, 4 sessions in parallel, for at most $2", "run --repeat 5 -j 4 --max-cost 2"),
-            ("Run again what was not green", "run --last-failed --verbose"),
+            ("Run the executions again that were not green", "run --last-failed --verbose"),
             ("Compare with the results of the base branch", "run --store branch --baseline auto --fail-on regression"),
         ),
         "list": (
@@ -90,13 +90,13 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ("Find cases that fail with their reference solution", "check --oracle"),
         ),
         "rejudge": (
-            ("Judge a run with the assertions as they are now", "rejudge .skillgym-results/RUN"),
+            ("Judge a run again with the current assertions", "rejudge .skillgym-results/RUN"),
             ("Count timeouts as infrastructure failures", "rejudge .skillgym-results/RUN --on-limit errored"),
         ),
         "report": (
             ("Merge shards and print a summary in Markdown", "report 'shards/*' --report summary=-"),
             ("Print a workflow matrix of the shards to run again", "report --missing 'shards/*'"),
-            ("Decide again with another rule", "report .skillgym-results/RUN --min-pass-rate 0.8"),
+            ("Decide the verdict again with another rule", "report .skillgym-results/RUN --min-pass-rate 0.8"),
         ),
         "compare": (
             ("Compare two runs", "compare main-results.json .skillgym-results/RUN"),
@@ -107,7 +107,7 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ("Only write the report of a run", "view .skillgym-results/RUN --no-open"),
         ),
         "doctor": (
-            ("Check what is installed, and which keys are set", "doctor"),
+            ("Check what is installed and which API keys are set", "doctor"),
             ("Install an agent and check it", "doctor --install claude-code"),
             ("Run one short session on each runner", "doctor --probe"),
         ),
@@ -120,8 +120,8 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ("Show the last 90 days of one runner", "trend --store branch --since 90d --runner 'claude*'"),
         ),
         "promote": (
-            ("Make a case of a session of a run", "promote .skillgym-results/RUN --case parser --runner claude"),
-            ("Make a case of a transcript, with an expectation", "promote session.jsonl --expect file:src/parser.py"),
+            ("Make a case from a session of a run", "promote .skillgym-results/RUN --case parser --runner claude"),
+            ("Make a case from a transcript, with an expectation", "promote session.jsonl --expect file:src/parser.py"),
         ),
         "quarantine": (
             ("Print entries for the flaky cases of the store", "quarantine suggest --store branch"),
@@ -129,7 +129,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         ),
         "quarantine suggest": (
             ("Print entries for all flaky cases", "quarantine suggest --store branch --owner @ada"),
-            ("Only for some cases, for two weeks", "quarantine suggest --case 'release-*' --owner @ada --days 14"),
+            (
+                "Print entries for some cases, which expire after two weeks",
+                "quarantine suggest --case 'release-*' --owner @ada --days 14",
+            ),
         ),
         "schema": (
             ("Print the names of all schemas", "schema"),

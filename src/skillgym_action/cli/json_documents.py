@@ -1,10 +1,11 @@
 """What commands print with ``--json``: one document each, whose schema ``skillgym-action schema`` prints.
 
-``run``, ``rejudge`` and ``report`` print a results file, ``list`` a list of executions.
+``run``, ``rejudge`` and ``report`` print a results file.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from skillgym_action.model.errors import Problem
-    from skillgym_action.model.suite import BenchmarkSuite, Discovery
     from skillgym_action.text.redaction import Redactor
 
 
@@ -77,6 +77,79 @@ class CheckDocument(JsonDocument):
     not_searched: int
     runners: int
     problems: list[ProblemPart]
+
+
+class ExpectedPart(JsonPart):
+    """What an execution will take, from ``storedRuns`` runs; ``sessions`` are ``repetitions`` and expected retries.
+
+    ``sameKey``: whether the stored sessions had the same prompt, assertions, workspace, agent, model and arm.
+    """
+
+    repetitions: int
+    sessions: float
+    cost_usd: float | None
+    duration_ms: int | None
+    stored_runs: int
+    same_key: bool | None
+
+
+class ListedExecutionPart(JsonPart):
+    """An execution of the plan. ``timeout`` is in seconds, ``budget`` in US dollars."""
+
+    suite: str
+    format: str
+    case: str
+    runner: str
+    arm: str | None
+    tags: list[str]
+    timeout: float
+    budget: float | None
+    model: str | None
+    title: str | None
+    skills: list[str]
+    assertions: int
+    questions: int
+    expected: ExpectedPart | None
+
+
+class ExpectedIntervalPart(JsonPart):
+    """Where a total is expected, from ``storedRuns`` runs. ``level`` is null for their minimum and maximum."""
+
+    low: float
+    high: float
+    level: float | None
+    stored_runs: int
+
+
+class ExpectedTotalPart(JsonPart):
+    """The total of what is known. ``unknown``: the number of executions that are not in it."""
+
+    total: float
+    interval: ExpectedIntervalPart | None
+    unknown: int
+
+
+class ExpectedDurationPart(ExpectedTotalPart):
+    """The same of the wall time; ``leastPossible``: in any order of the sessions."""
+
+    total: int
+    least_possible: int
+
+
+class ForecastPart(JsonPart):
+    """What the plan will take, by the runs in the store ``source``."""
+
+    source: str
+    cost_usd: ExpectedTotalPart
+    duration_ms: ExpectedDurationPart
+    jobs: int
+
+
+class ListDocument(JsonDocument):
+    """``list``. ``forecast`` and ``expected`` are null without ``--cost``, or if the store cannot be used."""
+
+    executions: list[ListedExecutionPart]
+    forecast: ForecastPart | None
 
 
 class CaseFindingPart(JsonPart):
@@ -377,6 +450,7 @@ class SuggestDocument(JsonDocument):
 
 
 DOCUMENTS: dict[str, type[JsonDocument]] = {
+    "list": ListDocument,
     "check": CheckDocument,
     "check-cases": CaseCheckDocument,
     "doctor": DoctorDocument,
@@ -387,9 +461,14 @@ DOCUMENTS: dict[str, type[JsonDocument]] = {
 }
 
 
+def document_text(document: JsonDocument, redactor: Redactor) -> str:
+    """A document as it is printed: redacted JSON in ASCII, since paths may have bytes that are not UTF-8."""
+    return printed_json(redactor.text(json.dumps(document.model_dump(mode="json", by_alias=True), indent=2)))
+
+
 def print_document(document: JsonDocument, redactor: Redactor) -> None:
     """Print a document on standard output, redacted."""
-    print(printed_json(redactor.text(document.model_dump_json(by_alias=True, indent=2))))  # noqa: T201
+    print(document_text(document, redactor))  # noqa: T201
 
 
 def problem_parts(problems: Iterable[Problem], severity: Literal["error", "warning"] = "error") -> list[ProblemPart]:
@@ -408,22 +487,3 @@ def problem_parts(problems: Iterable[Problem], severity: Literal["error", "warni
             )
         )
     return parts
-
-
-def suite_parts(suites: Iterable[BenchmarkSuite]) -> list[FoundSuitePart]:
-    """Suite files as parts of a document."""
-    return [
-        FoundSuitePart(
-            path=suite.path,
-            format=suite.format,
-            loaded=bool(suite.cases) or not any(invalid.case_id is None for invalid in suite.invalid),
-            cases=len(suite.cases),
-            unusable=len(suite.invalid),
-        )
-        for suite in suites
-    ]
-
-
-def skipped_parts(found: Discovery) -> list[SkippedFilePart]:
-    """All files that are skipped, as parts of a document."""
-    return [SkippedFilePart(path=path, reason=why.reason) for path, why in found.skipped]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from skillgym_action.text.escaping import terminal_line, terminal_text
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan
-    from skillgym_action.model.forecast import Expected, ExpectedExecution, Forecast
+    from skillgym_action.model.forecast import ExpectedExecution, Forecast
     from skillgym_action.model.suite import BenchmarkSuite, WorkspaceSpec
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
@@ -51,18 +50,22 @@ def list_executions(
     with wiring.with_suite_source(settings, context) as with_suites:
         found = _plan(settings, with_suites, cost=cost)
     plan, suites, expected = found.plan, found.suites, found.expected
-    if not (as_json and plan.nothing_selected):  # the error is the document then
-        shown = plan_as_json(plan, expected, cost=cost) if as_json else plan_as_table(plan, expected)
-        print(context.redactor.text(shown))  # noqa: T201
-        if cost and not as_json:
+    if not as_json:
+        print(context.redactor.text(plan_as_table(plan, expected)))  # noqa: T201
+        if cost:
             lines = forecast_lines(expected) if expected else (UNUSABLE_STORE,)
             print("\n" + "\n".join(context.redactor.text(terminal_line(line)) for line in lines))  # noqa: T201
     without_judge = () if found.has_judge else judge_warnings(plan.suites)
     code = print_problems(suites, context, (*plan.warnings, *without_judge))
+    if as_json and (code or not plan.nothing_selected):  # else the error is the document
+        from skillgym_action.cli.json_documents import print_document
+        from skillgym_action.cli.list_document import list_document
+
+        print_document(list_document(plan, expected, exit_code=code), context.redactor)
     if plan.unchanged:
         terminal_for(settings, context).progress(f"note: {plan.unchanged}")
     if plan.nothing_selected and not code:
-        raise UsageError(plan.nothing_selected)
+        raise UsageError.of(plan.nothing_selected)
     return code
 
 
@@ -107,68 +110,6 @@ def execution_line(execution: Execution) -> str:
     arm = f" {execution.arm.name}" if execution.arm else ""
     names = f"{execution.suite.path}  {execution.case.id}  [{execution.runner.id}]{arm}"
     return terminal_line(f"{names}  {execution.timeout:g} s{budget}")
-
-
-def plan_as_json(plan: Plan, expected: Forecast | None = None, *, cost: bool = False) -> str:
-    """A JSON list with an object for each execution; with ``cost`` an object with this list and the forecast."""
-    costs = {one.execution.index: one for one in expected.executions} if expected else {}
-    rows: list[dict[str, object]] = [
-        {
-            "suite": execution.suite.path,
-            "format": execution.suite.format,
-            "case": execution.case.id,
-            "runner": execution.runner.id,
-            **({"arm": execution.arm.name} if execution.arm else {}),
-            "tags": list(execution.case.tags),
-            "timeout": execution.timeout,
-            "budget": execution.budget,
-            "model": execution.model,
-            "title": execution.case.title,
-            "skills": [skill.name for skill in workspace_of(execution).skills],
-            "assertions": assertions_of(execution),
-            "questions": execution.case.questions,
-            **({"expected": _expected_as_json(costs.get(execution.index))} if cost else {}),
-        }
-        for execution in plan.executions
-    ]
-    document = {"executions": rows, "forecast": _forecast_as_json(expected)} if cost else rows
-    # GitHub's runner obeys "##[" anywhere in a line. In JSON it can only stand in a string, where it can be escaped.
-    return json.dumps(document, indent=2).replace("##[", "##\\u005b")
-
-
-def _expected_as_json(one: ExpectedExecution | None) -> dict[str, object] | None:
-    if one is None:
-        return None
-    return {
-        "repetitions": one.planned,
-        "sessions": round(one.sessions, 3),
-        "costUsd": one.total_usd,
-        "durationMs": None if one.total_ms is None else round(one.total_ms),
-        "storedRuns": one.runs,
-        "sameKey": one.same_key if one.runs else None,
-    }
-
-
-def _forecast_as_json(expected: Forecast | None) -> dict[str, object] | None:
-    """The totals of what is known. ``unknown``: executions that are not in them."""
-    if expected is None:
-        return None
-    return {
-        "source": expected.source,
-        "costUsd": {"total": expected.usd.total, **_uncertain_as_json(expected.usd)},
-        "durationMs": {
-            "total": round(expected.ms.total),
-            "leastPossible": round(expected.least_ms),
-            **_uncertain_as_json(expected.ms),
-        },
-        "jobs": expected.jobs,
-    }
-
-
-def _uncertain_as_json(expected: Expected) -> dict[str, object]:
-    found = expected.interval
-    interval = found and {"low": found.low, "high": found.high, "level": found.level, "storedRuns": found.runs}
-    return {"interval": interval, "unknown": len(expected.unknown)}
 
 
 def workspace_of(execution: Execution) -> WorkspaceSpec:

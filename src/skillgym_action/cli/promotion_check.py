@@ -147,6 +147,6 @@ def _outcome_lines(result: Result, promotion: Promotion) -> Iterator[str]:
             yield f"cannot tell{kind}: {outcome.assertion}: {outcome.explanation}"
         elif outcome.passed:
             vacuous = "; it measures nothing" if outcome.vacuous else ""
-            yield f"holds{kind}: {outcome.assertion}{vacuous}"
+            yield f"passes{kind}: {outcome.assertion}{vacuous}"
         else:
-            yield f"does not hold{kind}: {outcome.assertion}: {outcome.explanation}"
+            yield f"fails{kind}: {outcome.assertion}: {outcome.explanation}"

@@ -25,7 +25,7 @@ from skillgym_action.settings.baseline_options import store_options
 from skillgym_action.settings.option_errors import error_in_words
 from skillgym_action.settings.quarantine_file import QUARANTINE, EntrySection, read_quarantine
 from skillgym_action.stages.quarantine import quarantine_of
-from skillgym_action.text.escaping import printed_json, terminal_line
+from skillgym_action.text.escaping import LONE_SURROGATE, printed_json, terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import Settings
 
 _SIGNS = re.compile(r"[*?\[]")
-_SURROGATE = re.compile("[\ud800-\udfff]")  # no file can have one
 _WITHOUT_OWNER = "# owner: write who repairs it; an entry without an owner has no effect"
 
 
@@ -151,7 +150,7 @@ def reason_of(found: ExecutionHistory) -> str:
 def _patterns(name: ExecutionName) -> tuple[str, str, str] | None:
     """Patterns that stand for the names alone; None if there is none, as for two slashes in a row."""
     patterns = tuple(_pattern(text) for text in name)
-    if any(map(_SURROGATE.search, name)):
+    if any(map(LONE_SURROGATE.search, name)):
         return None
     if all(matches(text, pattern) for text, pattern in zip(name, patterns, strict=True)):
         return patterns[0], patterns[1], patterns[2]

@@ -13,7 +13,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.shard_plan import matrix_of
 from skillgym_action.settings import resolve
 from skillgym_action.settings.shard_options import stored_plan
-from skillgym_action.storage.missing_shards import unfinished_shards, with_missing_shards
+from skillgym_action.storage.missing_shards import current_runs, unfinished_shards, with_missing_shards
 from skillgym_action.storage.session_artifacts import artifact_root
 from skillgym_action.storage.stored_runs import RESULTS, NoSuchRunError, stored_reports
 from skillgym_action.text.escaping import terminal_line
@@ -64,7 +64,8 @@ def _stored(runs: Iterable[str], settings: Settings, context: LaunchContext) -> 
         raise UsageError(
             f"{killed[0]}: the run did not finish: it has no {RESULTS}", remedy="continue it with --resume"
         )
-    return with_missing_shards(stored, plan) if plan else stored
+    current = current_runs(stored, plan)
+    return with_missing_shards(current, plan) if plan else current
 
 
 def print_missing(runs: Iterable[str], settings: Settings, context: LaunchContext) -> int:

@@ -16,6 +16,7 @@ from skillgym_action.reporters.terminal import render
 from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
 from skillgym_action.settings.engine_options import check_engine
+from skillgym_action.stages.gate import NO_CASES
 from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.text.escaping import terminal_line
 
@@ -104,15 +105,14 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
         print(f"nothing would run: {plan.unchanged}")  # noqa: T201
         return 0
     if plan.nothing_selected:
-        raise UsageError(f"nothing would run: {plan.nothing_selected}")
+        raise UsageError.of(plan.nothing_selected)
     if not plan.executions and planned.carried:
         print(f"nothing would run: the results of {counted(planned.carried, 'execution')} are carried over")  # noqa: T201
         return 0
     from skillgym_action.stages.forecast import refuse_beyond_budget
 
     if not plan.executions:
-        message = "nothing would run: no suite was found, or the filters, such as --changed-skills, leave no case"
-        raise UsageError(message, remedy="see `list`")
+        raise UsageError(NO_CASES)
     for line in plan_summary(planned_sessions(plan, options), base, expected, options):
         print(context.redactor.text(terminal_line(line)))  # noqa: T201
     if expected and (note := refuse_beyond_budget(expected, options.execute)):

@@ -72,7 +72,7 @@ def _published(name: str, make: Callable[[], dict[str, object]]) -> dict[str, ob
     return published(name, make())
 
 
-_DOCUMENTS = ("check", "check-cases", "doctor", "compare", "quarantine-suggest", "trend", "error")
+_DOCUMENTS = ("list", "check", "check-cases", "doctor", "compare", "quarantine-suggest", "trend", "error")
 MADE: dict[str, Callable[[], dict[str, object]]] = {
     "config": _config_schema,
     "quarantine": _quarantine_schema,

@@ -1,36 +1,45 @@
-"""Descriptions and examples of the keys of configurations, for the JSON Schema."""
+"""Descriptions and examples of the keys of configurations, for the JSON Schema and the reference."""
 
 from __future__ import annotations
 
+from skillgym_action.limits import DEFAULT_REUSE_DAYS, MAX_ARMS, MAX_REUSE_DAYS
+
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "AgentSection": {
-        "type": "Type of the agent: which program runs the sessions of this runner.",
-        "model": (
-            "Model of the agent. A case, a suite and --model take precedence over it. Default: that of the agent's CLI."
+        "type": "The [agent](agents.md): which program runs the sessions of this runner.",
+        "model": "Model of the agent. The model of a case or suite and `--model` take precedence.",
+        "version": (
+            "Exact version of the agent's CLI, such as `2.1.197`. This version is "
+            "[installed](agents.md#where-the-cli-comes-from) and used, even if another version is on `PATH`."
         ),
-        "version": ("Exact version of the agent's CLI, which is installed and used instead of the one on PATH."),
         "command": (
-            "Program that starts the agent. Type command requires it: text is a line for sh, a list is a program "
-            "and its arguments."
+            "Command that starts the agent. The type `command` requires this key. Text is then a command line for "
+            "`sh`, and a list is a program with its arguments. For other types, the value is the path of the program."
         ),
-        "commandArgs": "Arguments that are added after those of the agent's adapter.",
+        "commandArgs": "Additional arguments, after those of the adapter.",
         "env": (
-            "Variables that are added to the agent's environment. ${{ NAME }} stands for the value of NAME in the "
-            "environment of the run; a list of names passes those variables on."
+            "Variables that are added to the environment of the agent. `${{ NAME }}` and `${NAME}` are replaced with "
+            "the value of `NAME` in the environment of the run. A list contains names of variables, which are passed "
+            "on unchanged."
         ),
-        "budget": "Budget in US dollars of a session whose case has none.",
-        "output": (
-            "How the output of an agent of type command is read: as text, or as events, one JSON object per line."
+        "budget": (
+            "Budget of each session whose case does not set a budget. It does not apply to x-bench suites, which have "
+            "their own default. If the agent [reports its cost](agents.md) during the session, the tool also checks "
+            "the budget during the session."
         ),
-        "sessions": "Folder with recorded sessions, relative to this file. Type replay requires it.",
+        "output": "Format of the output of an agent of type `command`: text, or one JSON object per line (`events`).",
+        "sessions": "Folder with recorded sessions. The type `replay` requires this key.",
     },
     "RunnerSection": {
         "agent": "The agent of this runner.",
     },
     "BootstrapSection": {
-        "command": "Program to run. A path that begins with ./ or ../ is relative to this file.",
-        "args": "Arguments of the program. Words that begin with ./ or ../ are relative to this file.",
-        "timeoutMs": "Time limit, in milliseconds or as text such as 5m.",
+        "command": (
+            "The program. If its path begins with `./` or `../`, it is relative to the folder of the file that "
+            "contains this key."
+        ),
+        "args": "Arguments of the program. The rule for paths is the same as for `command`.",
+        "timeoutMs": "Time limit of the program.",
         "env": "Variables that are added to the environment of the program.",
     },
     "WorkspaceLimitsSection": {
@@ -38,165 +47,252 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "WorkspaceSection": {
         "mode": (
-            "isolated: a fresh directory for each session. shared: one directory for each suite. none: sessions "
-            "run in cwd."
+            "`isolated`: a new directory for each session. `shared`: one directory for each suite. `none`: the "
+            "existing directory `cwd` or `run.cwd`, or the root of the repository if neither is set."
         ),
-        "cwd": "Directory of the repository that agents work in directly, relative to this file.",
-        "templateDir": ("Folder of which workspaces are copies, relative to this file. Without it they start empty."),
+        "cwd": (
+            "An existing directory [of the repository](configuration.md#paths) in which agents work. If it is set, "
+            "`mode` has no effect."
+        ),
+        "templateDir": (
+            "Folder [inside the repository](configuration.md#paths) that is copied into each new workspace. If it is "
+            "not set, workspaces are empty at the start."
+        ),
         "bootstrap": "Command that prepares a workspace before the agent starts.",
-        "limits": "Limits of containers. Limits of all sessions are in run.limits.",
+        "limits": "Limits that apply only to containers; all other limits are in `run.limits`.",
     },
     "JudgeSection": {
-        "api": "Protocol of the model service: anthropic for the Messages API, openai for chat completions.",
+        "api": (
+            "The API of the model's service: the Messages API of Anthropic, or the chat completions API of OpenAI, "
+            "which many other services also offer."
+        ),
         "model": "Name of the model at the service.",
         "env": (
-            "Key and address of the service, where they are not in ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL, or "
-            "OPENAI_API_KEY and OPENAI_BASE_URL."
+            "Key and address of the service, if they are not in the [default "
+            "variables](configuration.md#the-judge) `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`, or "
+            "`OPENAI_API_KEY` and `OPENAI_BASE_URL`. A list contains names of variables, which are passed on "
+            "unchanged."
         ),
-        "votes": "Number of independent answers to each question; the majority decides.",
+        "votes": (
+            "Number of independent answers to each question; the [majority](configuration.md#votes-of-the-judge) "
+            "decides."
+        ),
     },
     "LimitsSection": {
-        "memory": ("Resident memory of all processes of a session together: bytes, text such as 512MiB, or none."),
-        "disk": "Disk space that the folders of a session occupy: bytes, text such as 512MiB, or none.",
-        "processes": "Number of processes and threads of a session at one time, or none. Default: 2048.",
-        "fileSize": "Size of a single file: bytes, text such as 512MiB, or none. Default: 4 GiB.",
+        "memory": "Maximum resident memory of all processes of a session together.",
+        "disk": "Maximum disk space of the folders of a session.",
+        "processes": "Maximum number of processes and threads of a session at the same time.",
+        "fileSize": "Maximum size of a single file.",
     },
     "RunSection": {
         "cwd": (
-            "Directory of the repository that agents work in, for suites without a workspace, relative to this file."
+            "Directory [of the repository](configuration.md#paths) in which agents work, if a workspace (of a suite "
+            "or of `run.workspace`) has `mode: none` and no `cwd`. If `run.workspace` is not set, agents also work in "
+            "this directory in suites without workspace settings."
         ),
-        "outputDir": ("Folder in which run directories are made, relative to this file. Default: .skillgym-results."),
-        "reporter": "Accepted for configurations of skillgym, and without effect: --report chooses reports.",
+        "outputDir": "Folder in which run directories are created.",
+        "reporter": (
+            "No effect; accepted for compatibility with configurations of skillgym. Every run writes `results.json` "
+            "and, unless it is turned off, the HTML report; [`--report`](command-line.md#output) writes additional "
+            "reports. Reporter modules are not supported."
+        ),
         "schedule": (
-            "Order of sessions: serial (one at a time), parallel, or isolated-by-runner (one at a time for each "
-            "runner)."
+            "Order of executions: one after another (`serial`), in parallel (`parallel`), or in parallel with one "
+            "session at a time for each runner (`isolated-by-runner`); same as "
+            "[`--schedule`](command-line.md#schedules)."
         ),
         "maxParallel": (
-            "Number of sessions at once with schedule parallel, or of runners at once with isolated-by-runner. "
-            "Default: the number of processors."
+            "With the schedule `parallel`, the maximum number of parallel sessions; with `isolated-by-runner`, the "
+            "maximum number of parallel runners. `--jobs` takes precedence. On a [cluster](engines.md) with the "
+            "schedule `parallel`, `engine.slots` applies instead."
         ),
-        "repeat": "Number of times that each case runs. Default: 1.",
-        "require": "How many repetitions of a case must pass: all, any, or a number. Default: all.",
-        "stopEarly": "End the repetitions of a case as soon as they decide its result.",
-        "stop": "futility: end the run once a regression against the baseline has become unlikely.",
-        "onLimit": "Status of a session that exceeded its time, steps or budget. Default: failed.",
-        "repeatFailure": "Number of retries after a failed session. Default: 0.",
-        "retryFailed": "Older name of repeatFailure; it counts where that is not set.",
-        "maxSteps": "Number of model rounds after which a session ends. Default: no limit.",
-        "workspace": ("Where agents work, for suites that do not set it. Default: an isolated copy of the repository."),
-        "tags": "Run only cases with one of these tags.",
-        "failOn": ("Conditions that make the run fail, as a list or as text with commas; none: the run never fails."),
+        "repeat": "Number of times that each case runs on each runner; same as `--repeat`.",
+        "require": (
+            "Number of repetitions of a case that must pass; same as "
+            "[`--require`](command-line.md#repetitions-and-retries)."
+        ),
+        "stopEarly": "Whether an execution ends once its result is decided; same as `--stop-early`.",
+        "stop": (
+            "With `futility`, a run with a baseline ends early if a regression has become unlikely; same as "
+            "[`--stop`](command-line.md#repetitions-and-retries)."
+        ),
+        "onLimit": (
+            "Status of a session that exceeds its time, steps or budget; same as "
+            "[`--on-limit`](command-line.md#limits)."
+        ),
+        "repeatFailure": "Maximum number of retries of a failed (not errored) repetition; same as `--retry`.",
+        "retryFailed": "Older name of `run.repeatFailure`; ignored if `run.repeatFailure` is set.",
+        "maxSteps": "Maximum number of model rounds in a session; same as `--max-steps`.",
+        "workspace": "Workspace settings for suites without workspace settings.",
+        "tags": "Only cases with one of these tags run; same as `--tag`.",
+        "failOn": (
+            "Conditions that make a run fail; same as [`--fail-on`](command-line.md#conditions-that-fail-a-run). "
+            "`none` means no condition. `run.minPassRate`, `run.maxErrorRate` and `run.minUplift` still apply, and a "
+            "run in which no execution could be judged is inconclusive."
+        ),
         "baseline": (
-            "Results to compare with: a path relative to this file, or auto for those in the store. Default: auto "
-            "with a store."
+            "Run directory or results file to compare with, or `auto` for the results of the base in the store; same "
+            "as [`--baseline`](command-line.md#baselines)."
         ),
-        "baselineOptional": "Continue without a comparison if there is no baseline.",
-        "maxCost": ("Budget of the whole run in US dollars; no session starts after it is spent. Default: no limit."),
-        "allowPartial": "Do not fail a run that ended before all planned sessions had run.",
-        "minPassRate": "Lowest pass rate of a passing run, from 0 to 1: 0.8, not 80.",
-        "maxErrorRate": "Highest share of errored executions of a passing run, from 0 to 1: 0.1, not 10.",
-        "minUplift": "Lowest difference between the deciding arm and the other one, in percentage points.",
-        "judge": "Model that graders ask.",
-        "limits": "Resources of the machine that each session may use. Suites can only lower them.",
-        "keep": ("Workspaces to keep in the run directory: those with changes, all, or none. Default: changed."),
+        "baselineOptional": (
+            "Whether the run continues without a comparison if there is no baseline yet; same as `--baseline-optional`."
+        ),
+        "maxCost": "Maximum cost of the run; once it is spent, no session starts. Same as `--max-cost`.",
+        "allowPartial": (
+            "Whether the run starts even if the forecast of its cost is higher than `run.maxCost`; same as "
+            "`--allow-partial`."
+        ),
+        "minPassRate": "Minimum pass rate; below it the run fails. 0.8 is 80 %. Same as `--min-pass-rate`.",
+        "maxErrorRate": (
+            "Maximum share of errored executions; above it the run is inconclusive. 0.1 is 10 %. Same as "
+            "`--max-error-rate`."
+        ),
+        "minUplift": (
+            "Minimum uplift, the difference between two arms in the share of passed assertions; below it the run "
+            "fails. Same as [`--min-uplift`](../how-to/arms.md#a-gate)."
+        ),
+        "judge": "The [judge](configuration.md#the-judge), which is the model that graders ask.",
+        "limits": (
+            "Resources of the machine that each [session](limits.md#sessions) may use; suites can only lower these "
+            "limits."
+        ),
+        "keep": (
+            "Files of workspaces to archive: the changed files of each session (`changed`), also the whole workspaces "
+            "of sessions that are not green (`all`), or no files (`none`); same as "
+            "[`--keep`](command-line.md#output)."
+        ),
     },
     "DefaultsSection": {
         "timeoutMs": (
-            "Time limit of cases of Python suites without one, in milliseconds or as text such as 5m. Default: 120 s."
+            "Time limit of cases whose suite sets no time limit. It does not apply to x-bench suites and Claude "
+            "plugins, which have their own defaults."
         ),
     },
     "ToleranceSection": {
-        "absolute": "Number of tokens by which an execution may exceed its snapshot.",
-        "percent": "Percentage by which an execution may exceed its snapshot.",
+        "absolute": "Number of additional tokens allowed.",
+        "percent": "Percentage of additional tokens allowed.",
     },
     "SnapshotsSection": {
-        "path": ("File with the snapshots, relative to this file. Default: skillgym.snapshots.json beside this file."),
+        "path": "File with the snapshots.",
         "metric": "Which tokens are compared.",
-        "tolerance": "Increase that is allowed: absolute, percent, or both.",
+        "tolerance": "How many more tokens than in its snapshot an execution may use: `absolute`, `percent`, or both.",
     },
     "PriceSection": {
-        "input": "US dollars per million input tokens.",
-        "output": "US dollars per million output tokens, including reasoning.",
-        "cached": "US dollars per million cached input tokens. Default: the price of input.",
+        "input": "Price of input tokens.",
+        "output": "Price of output tokens, including reasoning.",
+        "cached": "Price of input tokens from a cache.",
     },
     "ReportSection": {
         "comment": (
-            "How the comment on the pull request is written: update it, write a new one, delete and recreate it, "
-            "or off. Default: update."
+            "What to do with the comment of an earlier run. `update`: update it. `new`: keep it and write a new "
+            "comment. `recreate`: delete it and write a new comment. With `off`, no comment is written."
         ),
-        "commentWhen": "When a comment is written for the first time. Default: always.",
-        "commentId": "Name that distinguishes the comments of several jobs. Default: default.",
-        "reviewComments": "Write comments at the lines of cases, too. Default: false.",
-        "status": "Write a commit status with the verdict. Default: auto.",
-        "html": "Write the HTML report, report.html. Default: true.",
-        "templates": "Folder with report templates that replace the built-in ones, relative to this file.",
+        "commentWhen": (
+            "When to create a comment. `changes`: if results differ from the baseline or, without a baseline, if "
+            "something is not green. `failures`: if something is not green. With `comment: update`, an existing "
+            "comment is always updated."
+        ),
+        "commentId": "Id that distinguishes the comments of several jobs.",
+        "reviewComments": (
+            "Whether to write review comments on the definitions of cases that are not green, in addition to the "
+            "comment."
+        ),
+        "status": (
+            "Whether to write a commit status with the verdict. With `auto`, the status is written only if the check "
+            "of the job does not belong to the commit of the pull request, as with `workflow_run`."
+        ),
+        "html": "Whether to write the [HTML report](reports.md#the-html-report), `report.html`.",
+        "templates": (
+            "Folder with [report templates](reports.md#your-own-templates) that replace the built-in ones. If the "
+            "configuration is inside the repository, the folder must be inside the repository, too."
+        ),
     },
     "SkillsSection": {
-        "path": ("Folder of the skill under test, relative to this file. Default: looked for near each suite."),
+        "path": "Folder of the skill under test, [inside the repository](configuration.md#paths); same as `--skill`.",
         "workspace": (
-            "Content of workspaces beside the skill and the input files: empty, or a copy of the repository."
+            "Content of workspaces in addition to the skill and the input files: nothing, or a copy of the repository "
+            "without the skill and the suites."
         ),
         "triggerRounds": "Number of model rounds after which a session of a trigger query ends.",
-        "arms": "Arms of suites of skills. Default: auto.",
+        "arms": "Arms of [suites of skills](../how-to/arms.md#skills); same as `--arms`.",
     },
     "SandboxSection": {
-        "type": ("What makes the containers of sessions; none refuses suites that need containers. Default: docker."),
-        "agents": (
-            "Where the CLI of an agent is taken from if the image does not have it. bundle: the one that the tool "
-            "installed. image: such sessions are errored."
+        "type": (
+            "Sandbox that runs the containers of sessions; same as [`--sandbox`](command-line.md#containers). With "
+            "`none`, a suite that requires containers is an error."
         ),
-        "proxyImage": ("Image with squid, for the network modes model-only and allow-list, where none can be built."),
+        "agents": (
+            "What to do if an image does not contain the CLI of an agent. `bundle`: the tool adds the CLI that it "
+            "installed. `image`: the sessions are `errored`."
+        ),
+        "proxyImage": (
+            "Image with Squid, for the proxy of the network modes `model-only` and `allow-list`. Set the key on "
+            "machines on which the tool cannot [build this image](sandboxes.md#network)."
+        ),
     },
     "PluginsSection": {
-        "allowTools": ("Tools that cases of Claude plugins may use, on agents that limit tools. Default: all."),
+        "allowTools": (
+            "Tools that cases of [Claude plugins](plugin-evals.md#workspace-plugin-and-tools) may use. The list "
+            "applies only to agents that can restrict tools."
+        ),
     },
     "InputSection": {
-        "files": "Patterns of files or folders, relative to the root of the repository.",
-        "suites": ("Patterns of the suites that a change of these files selects. Empty: no case depends on them."),
+        "files": "Patterns of files, or of folders with all of their files, relative to the root of the repository.",
+        "suites": (
+            "Patterns of suites, or of folders of suites, whose cases are selected if one of these files changes. An "
+            "empty list means that no case depends on the files."
+        ),
     },
     "TlsSection": {
-        "ca": ("Certificate of the authority that signed all certificates of the cluster, relative to this file."),
-        "cert": "Certificate of the coordinator, relative to this file.",
-        "key": "Private key of the coordinator, relative to this file and outside of the checkout.",
+        "ca": "Certificate of the certificate authority that signed all certificates of the cluster.",
+        "cert": "The coordinator's certificate.",
+        "key": (
+            "The coordinator's private key. A key in the checkout is an error, because agents and workers get the "
+            "files of the checkout."
+        ),
     },
     "EngineSection": {
-        "type": "Where sessions run: local in this process, dask on the workers of a cluster.",
-        "address": "Address of the scheduler.",
-        "tls": "Certificates for connections to the cluster, files in PEM format.",
-        "slots": "Number of sessions at once over all workers; --jobs takes precedence. Default: 256.",
-        "lostAfter": ("Silence after which a worker counts as lost, in seconds or as text such as 30s. Default: 30s."),
-        "lostRetries": "Number of times that the session of a lost worker runs again. Default: 2.",
-        "wait": ("How long a run without any worker waits for one, in seconds or as text such as 5m. Default: 5m."),
+        "type": "Where sessions run: on this machine (`local`), or on the workers of a Dask cluster (`dask`).",
+        "address": "Address of the scheduler, in the same format as in `--engine`. The type `dask` requires it.",
+        "tls": "Certificates and key for connections to the cluster, as files in PEM format.",
+        "slots": "Maximum number of parallel sessions on all workers together; `--jobs` takes precedence.",
+        "lostAfter": "Time without a message after which a worker is considered lost.",
+        "lostRetries": (
+            "Maximum number of times that a session runs again because its worker was lost; same as `--lost-retries`."
+        ),
+        "wait": "How long a run waits for a worker if none is available.",
     },
     "ConfigFile": {
         "$schema": "Address of this JSON Schema, for editors.",
         "run": "What runs, how often, and when the run fails.",
         "defaults": "Values for cases that do not set their own.",
         "report": "What is published on the pull request, and with which templates.",
-        "snapshots": "Stored token counts that executions are compared with.",
-        "prices": ("Prices of models that the price table does not know, by model, in US dollars per million tokens."),
+        "snapshots": "Limits for the number of tokens of executions, based on stored snapshots.",
+        "prices": "Token prices of models that are not in the price table, or that you buy at other prices.",
         "skills": "Settings of suites of skills.",
         "plugins": "Settings of suites of Claude plugins.",
-        "sandbox": "What makes the containers that suites ask for.",
-        "arms": "Variants of all sessions that are compared, by name: two to eight.",
+        "sandbox": "Settings of the containers that suites require.",
+        "arms": f"Variants (arms) in which each case runs, by name: 2 to {MAX_ARMS}.",
         "store": (
-            "Where results are kept for comparisons of later runs: branch, artifact, artifact=WORKFLOW.yml, "
-            "path=PATH, or none. Default: branch in the action, otherwise none."
+            "Where results are stored for comparisons with later runs: a branch, artifacts of a workflow, or a folder "
+            "or `.jsonl` file. A path is relative to the folder of the configuration file. If the configuration is "
+            "inside the repository, the path must be [inside the repository](configuration.md#paths), too."
         ),
         "reuse": (
-            "Which results are taken from the store instead of running unchanged executions. max-age: in days or "
-            "hours, at most 90 days. Default: never."
+            "Which results of unchanged executions are taken from the store. `max-age` is the maximum age of these "
+            f"results, in days (`30d`) or hours (`12h`): by default {DEFAULT_REUSE_DAYS} days, at most "
+            f"{MAX_REUSE_DAYS} days."
         ),
-        "inputs": "Files that suites depend on without naming them, for changed-only.",
-        "limits": "Number of sessions that may use a provider of models at once, by provider.",
-        "engine": "Where sessions run: in this process, or on the workers of a cluster.",
-        "runners": "The runners that cases run on, by id. Reports show the id, and --runner selects by it.",
+        "inputs": "Files on which suites depend although the suites do not name these files, for `changed-only`.",
+        "limits": "Maximum number of sessions that use a model provider at the same time, by provider.",
+        "engine": "Where sessions run: on this machine, or on the workers of a cluster.",
+        "runners": "The runners that cases run on, by id. Reports show the id, and `--runner` selects by it.",
     },
     "ProviderSection": {
-        "sessions": ("Number of sessions that may use the provider at once. Default: as many as run in parallel."),
+        "sessions": "Maximum number of sessions that use the provider at the same time.",
     },
 }
-"""Definition of the schema -> key -> what it does."""
+"""Definition of the schema -> key -> what it means, in Markdown; links are relative to docs/reference."""
 
 EXAMPLES: dict[str, dict[str, list[object]]] = {
     "AgentSection": {

@@ -37,6 +37,57 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "runners": "Number of runners: configured ones and those of suites.",
         "problems": "Errors first, then warnings.",
     },
+    "ExpectedPart": {
+        "repetitions": "Number of repetitions in the plan.",
+        "sessions": "Number of repetitions and expected retries.",
+        "costUsd": "Expected cost of all sessions, in US dollars; null: unknown.",
+        "durationMs": "Expected time of all sessions, one after the other, in milliseconds; null: unknown.",
+        "storedRuns": "Number of stored runs that the values are from; 0: none has this execution.",
+        "sameKey": (
+            "Whether the stored sessions had the same prompt, assertions, workspace, agent, model and arm; null: there "
+            "is no stored run."
+        ),
+    },
+    "ListedExecutionPart": {
+        "suite": "Path of the suite.",
+        "format": "Format of the suite.",
+        "case": "Id of the case.",
+        "runner": "Id of the runner.",
+        "arm": "Name of the arm; null: the execution has no arm.",
+        "tags": "Tags of the case.",
+        "timeout": "Time limit of a session, in seconds.",
+        "budget": "Maximum cost of a session, in US dollars; null: no limit.",
+        "model": "Model that the runner is started with; null: the agent's default.",
+        "title": "Title of the case; null: it has none.",
+        "skills": "Names of the skills under test.",
+        "assertions": "Number of outcomes that a session has.",
+        "questions": "Number of assertions that need a judge.",
+        "expected": "What the execution will take; null: --cost was not given, or the store cannot be used.",
+    },
+    "ExpectedIntervalPart": {
+        "low": "Lower bound of the total.",
+        "high": "Upper bound of the total.",
+        "level": "0.95 for a 95 % interval; null: the bounds are the minimum and the maximum of the stored runs.",
+        "storedRuns": "Number of stored runs that the interval is from.",
+    },
+    "ExpectedTotalPart": {
+        "total": "Sum of the known values.",
+        "interval": "Where the total is expected; null: unknown.",
+        "unknown": "Number of executions whose value is unknown.",
+    },
+    "ExpectedDurationPart": {
+        "leastPossible": "Lower bound for every order of the sessions, in milliseconds.",
+    },
+    "ForecastPart": {
+        "source": "Name of the store.",
+        "costUsd": "Expected cost of all sessions, in US dollars.",
+        "durationMs": "Expected time of the agents in the order of --schedule, in milliseconds.",
+        "jobs": "Number of sessions that run in parallel.",
+    },
+    "ListDocument": {
+        "executions": "Executions of the plan, in the order in which they would start.",
+        "forecast": "Expected cost and time; null: --cost was not given, or the store cannot be used.",
+    },
     "CaseFindingPart": {
         "suite": "Path of the suite.",
         "case": "Id of the case.",

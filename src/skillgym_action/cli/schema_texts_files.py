@@ -1,121 +1,179 @@
-"""Descriptions and examples of the keys of suites and of other files, for their JSON Schemas."""
+"""Descriptions and examples of the keys of suites and of other files, for their JSON Schemas and the reference."""
 
 from __future__ import annotations
 
+from skillgym_action.limits import (
+    MAX_ARM_BYTES,
+    MAX_ARM_FILES,
+    MAX_ARM_PATTERNS,
+    MAX_ARMS,
+    MAX_PATTERN_FOLDERS,
+    MAX_QUARANTINE_DAYS,
+)
+from skillgym_action.model.resource_limits import format_size
+
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "SuiteDefaultsSection": {
-        "budget": "Budget in US dollars of cases without one. Default: 5.",
-        "timeout": "Time limit in seconds of cases without one. Default: 600.",
+        "budget": "Budget of cases that set no `budget`.",
+        "timeout": "Time limit of cases that set no `timeout`.",
     },
     "SuiteBootstrapSection": {
-        "command": "Program to run. A path that begins with ./ or ../ is relative to this file.",
-        "args": "Arguments of the program. Words that begin with ./ or ../ are relative to this file.",
-        "timeout": "Time limit in seconds.",
-        "env": "Variables that are added to the environment of the program.",
+        "timeout": "Time limit of the program.",
     },
     "SuiteLimitsSection": {
-        "memory": ("Resident memory of all processes of a session together: bytes, text such as 512MiB, or none."),
-        "disk": "Disk space that the folders of a session occupy: bytes, text such as 512MiB, or none.",
-        "processes": "Number of processes and threads of a session at one time, or none.",
-        "fileSize": "Size of a single file: bytes, text such as 512MiB, or none.",
-        "cpus": "Number of processors of a container, such as 1 or 0.5.",
-        "pids": "Another name of processes.",
+        "pids": "Another name of `processes`.",
     },
     "SuiteWorkspaceSection": {
         "templateDir": (
-            "Folder of which workspaces are copies, relative to this file. Default: a copy of the repository."
+            "Folder inside the repository; workspaces are copies of this folder instead of copies of the repository. "
+            "The path must contain [no symbolic link and no `.git`](configuration.md#paths)."
         ),
-        "bootstrap": ("Command that runs in the workspace before the agent starts: a line for sh, or a mapping."),
-        "limits": "Resources that a session may use. They can only lower the limits of the run.",
+        "bootstrap": (
+            "Command that runs in the workspace before the agent: a command line for `sh`, or a mapping with the "
+            "program."
+        ),
+        "limits": (
+            "Resources that a [session](limits.md#sessions) may use. These limits can only lower the limits of the run."
+        ),
     },
     "CaseSection": {
         "id": "Id of the case, unique in the suite.",
-        "prompt": "What the agent is asked to do, passed on without changes.",
-        "expect": "Expectations, at least one. All of them must be met.",
-        "budget": "Budget in US dollars; a session that exceeds it ends. Default: defaults.budget.",
-        "timeout": "Time limit of the agent in seconds. Default: defaults.timeout.",
-        "model": "Model of this case. Default: the model of the suite.",
-        "tags": "Tags of this case, added to those of the suite.",
-        "expectedFail": "The case is expected to fail: then a failure counts as green, and a pass as red.",
-        "runners": "Ids or patterns of the runners of this case. Default: those of the suite.",
+        "prompt": "The prompt, which agents get unchanged.",
+        "expect": "The expectations, at least one.",
+        "budget": (
+            "Maximum cost of a session. If the agent [reports the tokens of each model round](agents.md), and the "
+            "price of the model is known, the tool ends a session that costs more. "
+            "[`--on-limit`](command-line.md#limits) sets the status of a session that exceeds its budget."
+        ),
+        "timeout": "Time limit of the agent; `--timeout` takes precedence.",
+        "model": "Model of this case.",
+        "tags": "Tags of this case, in addition to the tags of the suite.",
+        "expectedFail": (
+            "Whether the case is expected to fail. If so, a case that fails has the status `expected-failed`, which "
+            "counts as a success. A case that passes has the status `unexpected-passed`, which counts as a failure."
+        ),
+        "runners": "Ids or patterns of the runners of this case; replaces `runners` of the suite.",
     },
     "SuiteSection": {
-        "name": "Name of the suite in reports. Default: the name of the file.",
-        "description": "Description for readers.",
-        "model": "Model of all cases. Default: the model of the runner.",
+        "name": "Name of the suite in reports.",
+        "description": "Description for readers; no effect.",
+        "model": "Model of cases that set no `model`.",
         "defaults": "Values for cases that do not set their own.",
         "cases": "The cases, at least one.",
         "tags": "Tags of all cases.",
-        "workspace": "What agents work in. Default: a copy of the repository for each session.",
-        "runners": "Ids or patterns of the runners of all cases. Default: all runners.",
+        "workspace": "What agents work in.",
+        "runners": (
+            "Ids of runners, or [glob patterns](patterns.md) of these ids. Cases that set no `runners` run only with "
+            "these runners."
+        ),
         "arms": (
-            "Variants of all sessions that are compared, by name: two to eight. They replace those of the "
-            "configuration."
+            f"Variants ([arms](../how-to/arms.md#in-a-suite)) in which each case runs, by name: 2 to {MAX_ARMS}. They "
+            "replace the arms of the configuration."
         ),
     },
     "ExpectationSection": {
-        "file": "Path of a file, relative to the workspace; with exists, contains or matches.",
-        "test": "Command that runs with sh -c in the workspace, after the agent.",
-        "diff": "Path of a file or folder that the agent has to change, relative to the workspace.",
+        "file": "Path of a file, relative to the workspace; together with `exists`, `contains` or `matches`.",
+        "test": "Command that runs with `sh -c` in the workspace, after the agent.",
+        "diff": "Path of a file or folder that the agent must create or change, relative to the workspace.",
         "no-file": "Path that must not exist, relative to the workspace.",
-        "exists": "With file: the file exists.",
-        "contains": "With file: text that the file contains. Upper and lower case differ.",
-        "matches": ("With file: regular expression of JavaScript that is found in the file, with or without slashes."),
-        "glob": "With file, diff and no-file: the path is a glob pattern.",
-        "timeout": (
-            "With test: time limit of the command in seconds. Default: 300, or the limit of the case if that is longer."
+    },
+    "ExpectationOptions": {
+        "exists": "With `file`: the file exists.",
+        "contains": "With `file`: text that the file must contain; upper and lower case are distinguished.",
+        "matches": (
+            "With `file`: regular expression of JavaScript that must be found in the file. The slashes around the "
+            "expression are optional."
         ),
-        "exits": "With test: exit code of the command. Default: 0.",
-        "fails": "With test: the command ends with any exit code but 0.",
-        "failFast": "If this expectation is not met, the expectations after it are not evaluated.",
+        "glob": (
+            "With `file`, `diff` or `no-file`: the path is a [glob pattern](patterns.md). For `file` and `diff`, at "
+            "least one matching file must satisfy the expectation. For `no-file`, there must be no matching file."
+        ),
+        "timeout": "With `test`: time limit of the command.",
+        "exits": "With `test`: the command must exit with this code. Cannot be combined with `fails: true`.",
+        "fails": (
+            "With `test`: the command must exit with a code other than 0. The value `true` cannot be combined with "
+            "`exits`."
+        ),
+        "failFast": "If the expectation fails or cannot be evaluated, the expectations after it are not evaluated.",
     },
     "ArmSection": {
-        "files": "Folder whose files are added to workspaces, relative to this file.",
-        "remove": "Patterns of paths that are removed from workspaces, relative to the workspace.",
-        "home": "Folder whose files are added to the agent's home directory, relative to this file.",
-        "env": "Variables that are added to the agent's environment; null removes a variable of the runner.",
-        "commandArgs": "Arguments that are added to those of the agent.",
-        "skill": (
-            "Version of the skill under test that is installed: of the checkout (head), of the base commit "
-            "(base), or none."
+        "files": (
+            "Folder whose files are copied into the workspaces of this arm, and replace existing files: at most "
+            f"{MAX_ARM_FILES:,} files and {format_size(MAX_ARM_BYTES)}, without symbolic links."
         ),
-        "decides": "Whether this arm decides the verdict; at most one may. Default: the first arm decides.",
+        "remove": (
+            f"At most {MAX_ARM_PATTERNS} patterns of paths in the workspace; each pattern may contain `**` at most "
+            f"{MAX_PATTERN_FOLDERS} times. Matching files are removed before `files` are copied, and again after the "
+            "bootstrap and the hooks. The second removal does not remove files that are in `files`."
+        ),
+        "home": (
+            "Folder whose files are copied into the agent's home directory, which is otherwise empty. The limits are "
+            "the same as for `files`. If the tool itself writes a JSON or TOML file at the path of one of these "
+            "files, such as `.codex/config.toml`, it merges the two files. If the two files contain different values "
+            "for a setting, the sessions of the arm are `errored`."
+        ),
+        "env": (
+            "Variables that are added to the environment of the agent; null removes a variable that the runner sets. "
+            "`${{ NAME }}` and `${NAME}` are replaced with the value of `NAME` in the environment of the run. A list "
+            "contains names of variables, which are passed on unchanged."
+        ),
+        "commandArgs": (
+            "Arguments that are appended to those of the agent. An argument that begins with `./` or `../` is "
+            "relative to the folder of the file that defines the arm."
+        ),
+        "skill": (
+            "Version of the [skill under test](../how-to/arms.md#skills) that is installed. `head`: the version in "
+            "the checked-out commit. `base`: the version in the base commit. `none`: no skill is installed."
+        ),
+        "decides": (
+            "Whether this arm is the [deciding arm](../how-to/arms.md#the-deciding-arm), which determines the "
+            "statuses and the verdict. If no arm has the value true, the first arm decides."
+        ),
+    },
+    "SuiteArmSection": {
+        "env": (
+            "Variables that are added to the environment of the agent; null removes a variable that the runner sets. "
+            "A value that contains `${` is an error: only [arms of the configuration](configuration.md#arms) can use "
+            "variables of the tool's environment."
+        ),
     },
     "ContainerBuildSection": {
-        "context": "Folder that the image is built from, relative to this file and inside the repository.",
-        "dockerfile": "Dockerfile, relative to the context.",
+        "context": "Folder of the build context, [inside the repository](configuration.md#paths).",
+        "dockerfile": "The Dockerfile, relative to the context.",
     },
     "NetworkSection": {
         "mode": (
-            "What the container may connect to: nothing (none), the model's service (model-only), the listed "
-            "hosts (allow-list), or everything (open)."
+            "Network policy: no connections (`none`), only connections to the model's service (`model-only`), only "
+            "connections to `hosts` (`allow-list`), or all connections (`open`)."
         ),
-        "hosts": "Hosts for mode allow-list: NAME or NAME:PORT, without wildcards.",
+        "hosts": "For `allow-list`, the allowed hosts: `NAME` or `NAME:PORT`, without wildcards.",
     },
     "ContainerKeys": {
-        "image": "Container image that each session runs in. Use one of image, build and dockerfile.",
-        "build": "How to build the container image.",
-        "dockerfile": ("Short form of build: the context is the folder of this Dockerfile. Relative to this file."),
-        "workdir": ("Absolute path of the workspace in the container. Default: that of the image, or /workspace."),
-        "user": (
-            "User of the programs in the container: a name or a uid, optionally with :GROUP. Default: that of the "
-            "image."
+        "image": (
+            "Image of the [container](../how-to/container-per-case.md) in which each session runs. Only one of "
+            "`image`, `build` and `dockerfile` can be set; `workdir`, `user`, `network` and `limits.cpus` require one "
+            "of these three keys."
         ),
+        "build": "How to build the image of the container, instead of `image`.",
+        "dockerfile": "Short form of `build`: path of the Dockerfile; its folder is the build context.",
+        "workdir": "Folder of the workspace in the container.",
+        "user": "User that runs programs in the container: a name or a uid, optionally with `:GROUP`.",
         "network": (
-            "What the container may connect to: a mode, or a mapping with mode and hosts. Default: model-only."
+            "Network policy: what the container may [connect to](../how-to/container-per-case.md#network). The value "
+            "is a mode, or a mapping with `mode` and `hosts`."
         ),
     },
     "EntrySection": {
-        "case": "Pattern of the ids of cases.",
-        "suite": "Pattern of the paths of suites. Default: all suites.",
-        "runner": "Pattern of the ids of runners. Default: all runners.",
-        "reason": "Why the executions do not count.",
+        "case": "Ids of the cases in quarantine.",
+        "suite": "Paths of suites.",
+        "runner": "Ids of runners.",
+        "reason": "Why the case is in quarantine.",
         "owner": "Who has to fix the case.",
-        "issue": "Address of the issue where this is discussed.",
-        "expires": "Last day of the quarantine, in UTC; at most 90 days ahead.",
+        "issue": "Address of the issue about the problem.",
+        "expires": f"Last day of the quarantine, in UTC; at most {MAX_QUARANTINE_DAYS} days ahead.",
     },
     "QuarantineSections": {
-        "quarantine": "Entries; the first one that fits an execution counts.",
+        "quarantine": "Entries; the first entry that matches an execution applies.",
     },
     "PlannedExecutionEntry": {
         "suite": "Path of the suite.",
@@ -142,7 +200,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "shards": "The shards, in the order of their numbers.",
     },
 }
-"""Definition of the schema -> key -> what it does."""
+"""Definition of the schema -> key -> what it means, in Markdown; links are relative to docs/reference."""
 
 EXAMPLES: dict[str, dict[str, list[object]]] = {
     "SuiteDefaultsSection": {

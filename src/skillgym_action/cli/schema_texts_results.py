@@ -1,132 +1,155 @@
-"""Descriptions and examples of the keys of results files, for their JSON Schema."""
+"""Descriptions and examples of the keys of results files, for their JSON Schema and for docs/reference/results.md.
+
+Descriptions are Markdown; links are relative to docs/reference.
+"""
 
 from __future__ import annotations
+
+from skillgym_action.comparison.rates import MIN_CASES
+from skillgym_action.limits import MAX_FINAL_OUTPUT_CHARACTERS
 
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "Results": {
         "schema": "Version of the schema of this file.",
-        "tool": "Program that wrote the file.",
-        "run": "The run: when and how it ran, what it was compared with, and the decision on it.",
-        "totals": "Sums and rates over all executions of the run.",
+        "tool": "The program that wrote the file.",
+        "run": "The run: when and how it ran, what it was compared with, and its verdict.",
+        "totals": (
+            "Sums and rates over all executions. Cost, tokens and retries include all executions; the other totals "
+            "exclude executions in [quarantine](../how-to/flaky-cases.md) and in non-deciding "
+            "[arms](../how-to/arms.md)."
+        ),
         "runners": "The runners of the run, each with the totals of its executions.",
         "suites": "The suites of the run with their results, in the order of the plan.",
         "warnings": "Warnings of the run, such as near misses and unknown keys.",
     },
     "ToolEntry": {
-        "name": "Name of the program: skillgym-action.",
+        "name": "Name of the program.",
         "version": "Version of the program.",
     },
     "RunEntry": {
-        "id": "Id of the run: the name of its run directory.",
-        "status": "finished, or cancelled by a signal or a cancelled job.",
-        "startedAt": "Start of the run, ISO 8601 in UTC.",
-        "endedAt": "End of the run, ISO 8601 in UTC.",
+        "id": "Id of the run.",
+        "status": "Whether the run finished, or was cancelled by a signal or by the cancellation of the job.",
+        "startedAt": "Start of the run, in ISO 8601, UTC.",
+        "endedAt": "End of the run, in ISO 8601, UTC.",
         "durationMs": "Time from start to end in milliseconds.",
-        "command": "Command that wrote the file: run, rejudge or report.",
-        "commit": "Commit of the checkout, in hexadecimal digits. Absent: unknown.",
+        "command": "Command that wrote the file, such as `run`, `action`, `rejudge` or `report`.",
+        "commit": "Commit of the checkout, in hexadecimal digits.",
         "mergeParents": (
-            "Commits that commit merges, if it is a merge, such as GitHub's test merge of a pull request."
+            "The parents of `commit` if it is a merge commit, such as GitHub's test merge of a pull request."
         ),
-        "shard": "Number of the shard and number of shards. Absent: the run is whole.",
-        "planDigest": "SHA-256 of the stored plan of the shard, in hexadecimal. Absent: there is none.",
-        "incomplete": "Why results are missing in the file, a sentence for each reason.",
-        "missingShards": "Shards that are missing in a merged run.",
+        "shard": "The shard, such as `1/4`. Absent for a run without shards.",
+        "planDigest": "SHA-256 of the stored plan to which the shard belongs, in hexadecimal digits.",
+        "incomplete": "A sentence for each reason why results are missing, such as a missing shard.",
+        "missingShards": "The missing shards of a merged run, such as `3/4`.",
         "stoppedEarly": (
-            "Whether executions ended as soon as their repetitions decided them; then rates are those of their first "
-            "sessions."
+            "True with `--stop-early`: each execution ended as soon as its status was certain. Rates then include only "
+            "the first session of each execution."
         ),
         "stoppedForFutility": (
-            "The part of the repetitions after which the run ended because a regression had become unlikely."
+            "Set if the run ended early because a regression had become unlikely. Rates and `samples` then include "
+            "only repetitions that ran in all executions."
         ),
-        "suitesFrom": "The folder of --suites-from, and how its suites differ from those of the checkout.",
-        "comparison": "Comparison with the baseline. Absent: there was none.",
-        "judge": "Model that graders asked. Absent: it never replied.",
-        "limits": "Limits of all sessions.",
-        "uplifts": "Comparisons of the deciding arm with each other arm, by suite and runner.",
-        "arms": "What the sessions of each arm took.",
-        "attempts": "What each attempt of a job on GitHub contributed to this file.",
-        "unchanged": "Why nothing ran: no skill or no case has changed. Absent: sessions ran.",
-        "selection": "Executions that --changed-only selected.",
-        "slowed": "A sentence for each provider of models that reported rate limits.",
-        "triggers": "Rates of trigger queries, by suite and runner.",
-        "decision": "Verdict on the run and its exit code; null before there is one.",
+        "suitesFrom": (
+            "With [`--suites-from`](command-line.md#suites-of-another-commit): the folder, and how its suites differ "
+            "from the suites of the checkout."
+        ),
+        "comparison": "The comparison with the baseline, if there is one.",
+        "judge": "The [judge](configuration.md#the-judge), if it replied.",
+        "limits": "Limits of sessions.",
+        "uplifts": (
+            "With [arms](../how-to/arms.md): comparisons of the deciding arm with each non-deciding arm, one for each "
+            "suite and runner."
+        ),
+        "arms": "With [arms](../how-to/arms.md): sums for each arm.",
+        "attempts": (
+            "In a job on GitHub: the [attempts](../how-to/re-run-failed-jobs.md) of the job, the current attempt last."
+        ),
+        "unchanged": (
+            "If nothing ran because [no skill](../how-to/arms.md#skills) or "
+            "[no input of a case](../how-to/monorepo.md) has changed: a sentence with the reason."
+        ),
+        "selection": "With [`--changed-only`](../how-to/monorepo.md): the selected executions.",
+        "slowed": ("A sentence for each provider that reported [rate limits](configuration.md#after-a-rate-limit)."),
+        "triggers": (
+            "Rates of [trigger queries](skills-under-test.md#trigger-queries), one entry for each suite and runner."
+        ),
+        "decision": "The verdict of the run; null before the tool has made it.",
     },
     "DecisionEntry": {
-        "verdict": "Verdict on the run. not-gated: nothing could make it fail. Absent in older files.",
-        "passed": "Whether the exit code is 0; also true for a run that is not-gated.",
+        "verdict": (
+            "Verdict of the run. `not-gated`: no condition was applied that can fail the run. Absent in older files."
+        ),
+        "passed": "Whether the exit code is 0; also true if the verdict is `not-gated`.",
         "exitCode": "Exit code of the command.",
-        "reasons": "Reasons for the verdict, a sentence each.",
+        "reasons": "A sentence for each reason for the verdict.",
     },
     "StoppedEntry": {
-        "repetitions": "Number of repetitions of each execution after which the run ended; only these count in rates.",
-        "planned": "Number of repetitions that were planned for each execution.",
+        "repetitions": "Number of repetitions of each execution after which the run ended.",
+        "planned": "Planned number of repetitions of each execution.",
     },
     "SuitesFromEntry": {
-        "folder": "The folder as it was named on the command line.",
-        "commit": "Commit of the folder, in hexadecimal digits. Absent: unknown.",
-        "added": "Paths of suites that exist in the checkout only; they did not run.",
-        "changed": "Paths of suites that differ; the version of the folder ran.",
-        "removed": "Paths of suites that exist in the folder only; they ran.",
-        "configurationDiffers": "Whether the configuration of the folder differs from that of the checkout.",
+        "folder": "The folder, as it was named on the command line.",
+        "commit": "Commit of the folder, in hexadecimal digits, if it is known.",
+        "added": "Paths of suites that exist only in the checkout. These suites did not run.",
+        "changed": "Paths of suites that differ in the checkout. The suites of the folder ran.",
+        "removed": "Paths of suites that are missing in the checkout. The suites of the folder ran.",
+        "configurationDiffers": "Whether the configurations of folder and checkout differ.",
     },
     "LimitsEntry": {
-        "defaultTimeout": "Time limit in seconds where no suite, case or runner has one.",
-        "timeout": "Time limit in seconds that --timeout sets for all sessions. Absent: none.",
-        "maxSteps": "Number of model rounds after which a session ends. Absent: no limit.",
-        "onLimit": "Status of a session that exceeded its time, steps or budget.",
+        "defaultTimeout": "Time limit in seconds, for sessions without another time limit.",
+        "timeout": "Time limit in seconds, if it is set for all sessions.",
+        "maxSteps": "Maximum number of model rounds, if it is set for all sessions.",
+        "onLimit": "Status of a session that exceeds its time, steps or budget.",
     },
     "ArmSpendingEntry": {
         "arm": "Name of the arm.",
         "executions": "Number of executions of the arm.",
-        "sessions": "Number of sessions of these executions, retries included.",
-        "costUsd": "Known part of the cost in US dollars; null: no cost is known.",
-        "costComplete": "Whether costUsd is the whole cost.",
+        "sessions": "Number of sessions of these executions, including retries.",
+        "costUsd": "Known part of the cost in US dollars; null if no cost is known.",
+        "costComplete": "Whether the whole cost is known.",
         "tokens": "Tokens of all executions of the arm.",
-        "durationMs": "Time of all sessions together in milliseconds.",
+        "durationMs": "Total time of all sessions in milliseconds.",
     },
     "TokensEntry": {
-        "input": "Input tokens, cached ones included; null: unknown.",
-        "output": "Output tokens without reasoning; null: unknown.",
-        "reasoning": "Reasoning tokens; null: unknown.",
-        "cache": "Input tokens that were read from a cache; null: unknown.",
-        "total": "Input, output and reasoning tokens without cached ones; null: unknown.",
+        "input": "Input tokens, including cached tokens; null if unknown.",
+        "output": "Output tokens without reasoning tokens; null if unknown.",
+        "reasoning": "Reasoning tokens; null if unknown.",
+        "cache": "Input tokens that were read from a cache; null if unknown.",
+        "total": "Input, output and reasoning tokens, without cached tokens; null if unknown.",
     },
     "TotalsEntry": {
-        "executions": "Number of executions, without other arms and quarantine.",
-        "judged": "Number of executions with a verdict: neither errored nor skipped.",
-        "passed": "Number of executions with the status passed.",
-        "failed": "Number of executions with the status failed.",
-        "expectedFailed": "Number of executions that failed as their case expects.",
-        "unexpectedPassed": "Number of executions that passed although their case expects a failure.",
-        "errored": "Number of executions that could not be judged.",
-        "skipped": "Number of executions that did not run.",
-        "passRate": (
-            "Mean over cases of the share of judged sessions that passed, from 0 to 1. Cases that are expected to "
-            "fail are left out. null: nothing was judged."
-        ),
-        "rate": "What passRate is a mean over, and its intervals.",
-        "flaky": "Number of executions that are flaky: their sessions differ.",
-        "costUsd": "Known part of the cost in US dollars, other arms and quarantine included; null: no cost is known.",
-        "costComplete": "Whether costUsd is the whole cost.",
-        "tokens": "Tokens of all executions, other arms and quarantine included.",
-        "retries": "Number of sessions after the first one of a repetition.",
+        "executions": "Number of executions.",
+        "judged": "Number of judged executions: neither `errored` nor `skipped`.",
+        "passed": "Number of executions with the status `passed`.",
+        "failed": "Number of executions with the status `failed`.",
+        "expectedFailed": "Number of executions with the status `expected-failed`.",
+        "unexpectedPassed": "Number of executions with the status `unexpected-passed`.",
+        "errored": "Number of executions with the status `errored`.",
+        "skipped": "Number of executions with the status `skipped`.",
+        "passRate": "The [pass rate](../explanation/statistics.md#pass-rates); null if it includes no judged case.",
+        "rate": "Details of the pass rate.",
+        "flaky": "Number of [flaky](../how-to/flaky-cases.md) executions.",
+        "costUsd": "Known part of the cost in US dollars; null if no cost is known.",
+        "costComplete": "Whether the whole cost is known.",
+        "tokens": "Tokens of all executions.",
+        "retries": "Number of sessions that were retries.",
     },
     "RunnerEntry": {
         "id": "Id of the runner, as configured.",
         "agent": "Type of the agent.",
-        "model": "Model as configured; null: that of the agent's CLI.",
-        "version": "Version of the agent's CLI in the executions; null: unknown, or several.",
+        "model": "Model as configured; null if the agent's CLI selects the model.",
+        "version": "CLI version in the executions; null if it is unknown or if there are several versions.",
     },
     "RateEntry": {
         "cases": "Number of cases with judged sessions.",
-        "unjudgedCases": "Number of cases without any judged session.",
+        "unjudgedCases": "Number of cases without judged sessions.",
         "sessions": "Number of judged sessions.",
-        "casesLikeThese": "95 % interval of the rate for other cases of this kind; null below 5 cases.",
-        "sameCases": "95 % interval of the rate if the same cases ran again.",
+        "casesLikeThese": f"95 % interval for other cases of this kind; null for fewer than {MIN_CASES} cases.",
+        "sameCases": "95 % interval for another run of the same cases.",
     },
     "IntervalEntry": {
-        "low": "Lower bound of the interval, from 0 to 1.",
-        "high": "Upper bound of the interval, from 0 to 1.",
+        "low": "Lower bound of the interval.",
+        "high": "Upper bound of the interval.",
     },
     "PointsInterval": {
         "low": "Lower bound of the interval, in percentage points.",
@@ -134,153 +157,188 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "RegressionEntry": {
         "baseId": "Id of the run that is the baseline.",
-        "baseCommit": "Commit of the baseline, in hexadecimal digits. Absent: unknown.",
-        "verdict": "What the comparison shows.",
-        "reason": "Why the verdict is what it is, in words.",
-        "pairs": "Number of pairs that were compared: a case on a runner, judged in both runs.",
-        "before": "Mean pass rate of the pairs in the baseline, from 0 to 1; null without pairs.",
-        "after": "Mean pass rate of the pairs in this run, from 0 to 1; null without pairs.",
-        "p": "p-value of the test of all pairs together, from 0 to 1; null without pairs.",
+        "baseCommit": "Commit of the baseline, in hexadecimal digits.",
+        "verdict": "Result of the comparison.",
+        "reason": "Reason for the result, as a sentence.",
+        "pairs": "Number of compared pairs. A pair is a case on a runner that was judged in both runs.",
+        "before": "Mean pass rate of the pairs in the baseline; null without pairs.",
+        "after": "Mean pass rate of the pairs in this run; null without pairs.",
+        "p": "P-value of the test of all pairs together; null without pairs.",
         "dropAtMost": "Upper bound of the drop of the pass rate, with 95 % confidence; null without pairs.",
-        "coverage": "Judged share of the sessions of the baseline's executions, from 0 to 1.",
-        "newlyFailing": "Number of executions that the tests name as newly failing.",
-        "fixed": "Number of executions that the tests name as fixed.",
-        "changed": "Number of executions whose results differ in a way that may be chance.",
-        "noLongerJudged": "Number of executions that were judged in the baseline and not in this run.",
-        "redefined": "Number of executions that were given something else than in the baseline; they are not compared.",
-        "added": "Number of executions that the baseline does not have.",
-        "removed": "Number of executions that only the baseline has.",
-        "carried": "Number of results that were taken from earlier runs; they are not compared.",
-        "differences": "What else differs between the runs, such as a model or a version, a sentence each.",
+        "coverage": "Judged share of the sessions of the executions in the baseline.",
+        "newlyFailing": "Number of executions that the statistical tests report as newly failing.",
+        "fixed": "Number of executions that the statistical tests report as fixed.",
+        "changed": "Number of executions with a difference that may be chance.",
+        "noLongerJudged": "Number of executions that were judged in the baseline, but not in this run.",
+        "redefined": "Number of executions whose prompt, assertions or expected failure differ. They are not compared.",
+        "added": "Number of executions that are only in this run.",
+        "removed": "Number of executions that are only in the baseline.",
+        "carried": "Number of results from earlier runs. They are not compared.",
+        "differences": "A sentence for each difference between the runs besides the results, such as another model.",
     },
     "JudgeEntry": {
-        "api": "Protocol of the model service: anthropic or openai.",
+        "api": "Protocol of the model's service.",
         "model": "Name of the model as configured.",
-        "versions": "Names that the service gave the model in its replies.",
-        "votes": "Number of answers that were asked for to each question.",
+        "versions": "Names of the model in the replies of the service.",
+        "votes": "Number of answers to each question.",
     },
     "UpliftEntry": {
         "suite": "Path of the suite.",
         "runnerId": "Id of the runner, as configured.",
-        "arm": "Name of the arm that decides.",
-        "other": "Name of the arm that it is compared with.",
+        "arm": "Name of the deciding arm.",
+        "other": "Name of the arm with which it is compared.",
         "verdict": "What the comparison shows about the deciding arm.",
-        "share": "Share of assertions met in the deciding arm, a mean over cases, from 0 to 1; null without cases.",
-        "otherShare": "Share of assertions met in the other arm, a mean over cases, from 0 to 1; null without cases.",
-        "points": "Difference of the two shares in percentage points; null without cases.",
-        "interval": "95 % interval of points; null below 5 cases.",
+        "share": "Share of assertions that passed in the deciding arm, as a mean over cases; null without cases.",
+        "otherShare": "Share of assertions that passed in the other arm, as a mean over cases; null without cases.",
+        "points": "`share` minus `otherShare`, in percentage points; null without cases.",
+        "interval": f"95 % interval of `points`; null for fewer than {MIN_CASES} cases.",
         "complete": "Whether all cases that run in both arms were judged in both.",
-        "fixed": "Ids of cases that passed in the deciding arm only.",
-        "newlyFailing": "Ids of cases that passed in the other arm only.",
+        "fixed": "Ids of cases that passed in the deciding arm and failed in the other arm.",
+        "newlyFailing": "Ids of cases that failed in the deciding arm and passed in the other arm.",
         "costUsd": "Cost of the compared cases in US dollars.",
         "tokens": "Tokens of the compared cases.",
         "durationMs": "Time of the compared cases in milliseconds.",
-        "cases": "Cases that were judged in both arms.",
-        "unjudged": "Ids of cases that run in both arms and were not judged in both.",
-        "uncompared": "Ids of cases that do not run in the other arm.",
-        "inBoth": "Assertions that are met in all sessions of both arms.",
-        "inNone": "Assertions that are met in no session of either arm.",
+        "cases": "The compared cases.",
+        "unjudged": (
+            "Ids of cases that run in both arms but were not judged in both. The comparison is then incomplete."
+        ),
+        "uncompared": "Ids of cases that run only in the deciding arm.",
+        "inBoth": "Assertions that passed in all sessions of both arms.",
+        "inNone": "Assertions that passed in no session of either arm.",
     },
     "SpentEntry": {
-        "deciding": "Sum over the compared cases in the deciding arm; null: unknown.",
-        "other": "Sum over the compared cases in the other arm; null: unknown.",
-        "ratio": "The deciding arm's sum as a multiple of the other one; null: unknown.",
+        "deciding": "Sum in the deciding arm; null if unknown.",
+        "other": "Sum in the other arm; null if unknown.",
+        "ratio": "The sum in the deciding arm divided by the sum in the other arm; null if unknown.",
     },
     "ArmCaseEntry": {
         "caseId": "Id of the case, unique in its suite.",
-        "deciding": "Share of assertions met in the deciding arm, a mean over sessions, from 0 to 1.",
-        "other": "Share of assertions met in the other arm, a mean over sessions, from 0 to 1.",
+        "deciding": "Share of assertions that passed in the deciding arm, as a mean over sessions.",
+        "other": "Share of assertions that passed in the other arm, as a mean over sessions.",
     },
     "ArmAssertionEntry": {
         "caseId": "Id of the case, unique in its suite.",
         "assertion": "Name of the assertion.",
     },
     "AttemptShareEntry": {
-        "number": "Number of the attempt of the job, from 1.",
-        "sessions": "Number of sessions of the attempt in this file.",
-        "costUsd": "Cost of these sessions in US dollars; null: unknown.",
-        "repeated": "Number of sessions that a later attempt ran again and that are not in this file.",
-        "repeatedCostUsd": "Cost of the repeated sessions in US dollars; null: unknown.",
+        "number": "Number of the attempt.",
+        "sessions": "Number of its sessions in this file.",
+        "costUsd": "Cost of these sessions in US dollars; null if unknown.",
+        "repeated": "Number of its sessions that are not in this file because a later attempt ran them again.",
+        "repeatedCostUsd": "Cost of the repeated sessions in US dollars; null if unknown.",
     },
     "SelectionEntry": {
-        "selected": "Number of executions that the changed files select.",
-        "total": "Number of executions of the whole plan.",
-        "reason": "Why these executions are selected, in words.",
-        "base": "Commit that files were compared with, in hexadecimal digits. Absent: unknown.",
-        "leftOut": "Number of executions that are not in the run.",
-        "unstored": ("Number of executions that were not selected and ran because the store had no result of them."),
+        "selected": "Number of selected executions.",
+        "total": "Number of all executions.",
+        "reason": "Reason for the selection, as a sentence.",
+        "base": "Commit with which files were compared, in hexadecimal digits.",
+        "leftOut": (
+            "Number of executions that are not in the run because they were not selected and no earlier result was "
+            "used."
+        ),
+        "unstored": (
+            "Number of executions that were not selected, but ran because the store contains no result of them."
+        ),
     },
     "TriggerRatesEntry": {
         "suite": "Path of the suite.",
         "runnerId": "Id of the runner, as configured.",
         "queries": "Number of trigger queries.",
         "runs": "Number of judged runs of these queries.",
-        "recall": "Of the runs that have to load the skill, the share that loaded it; null: there is none.",
-        "precision": "Of the runs that loaded the skill, the share that had to; null: there is none.",
-        "accuracy": "Of all judged runs, the share that did what was expected; null: there is none.",
+        "recall": "Of the runs that should load the skill, the share that loaded it; null without such runs.",
+        "precision": "Of the runs that loaded the skill, the share that should load it; null without such runs.",
+        "accuracy": "Of all judged runs, the share that did what was expected; null without such runs.",
     },
     "ShareEntry": {
-        "rate": "The share, from 0 to 1.",
-        "low": "Lower bound of its 95 % interval, from 0 to 1.",
-        "high": "Upper bound of its 95 % interval, from 0 to 1.",
+        "rate": "Share of these runs.",
+        "low": "Lower bound of the 95 % interval.",
+        "high": "Upper bound of the 95 % interval.",
     },
     "SuiteEntry": {
         "path": "Path of the suite, relative to the root of the repository.",
-        "name": "Name of the suite in reports.",
+        "name": "Name of the suite.",
         "format": "Format of the suite.",
         "digest": (
-            "SHA-256 of the suite file in hexadecimal digits, or of the list of its files where there are several."
+            "SHA-256 of the suite file, in hexadecimal digits. For an AgentV suite with tests in other files: SHA-256 "
+            "of the list of these files and their digests."
         ),
-        "templateDigest": "SHA-256 of the list of files in the templates of workspaces, in hexadecimal digits.",
-        "changed": "How the suite differs from that of the commit it was compared with. Absent: it does not.",
-        "results": "Results of the arm that decides, in the order of the plan.",
-        "otherArms": "Results of arms that do not decide; only their cost, tokens and retries are in totals.",
-        "quarantined": "Results in quarantine; only their cost, tokens and retries are in totals.",
+        "templateDigest": "SHA-256 of the list of files in the workspace templates, in hexadecimal digits.",
+        "changed": (
+            "After a [comparison](command-line.md#suites-of-stored-runs) with a checkout: how the suite differs. "
+            "`unidentified`: the results contain no digest. `not-compared`: there is no commit to compare with."
+        ),
+        "results": "An entry for each execution.",
+        "otherArms": (
+            "Results in non-deciding [arms](../how-to/arms.md). Totals include only the cost, tokens and retries of "
+            "these results."
+        ),
+        "quarantined": (
+            "Results in [quarantine](../how-to/flaky-cases.md). Totals include only the cost, tokens and retries of "
+            "these results."
+        ),
     },
     "ResultEntry": {
-        "index": "Place of the execution in the plan, from 0.",
+        "index": (
+            "Position of the execution in the plan, from 0; in merged runs of several plans, the position in the file."
+        ),
         "caseId": "Id of the case, unique in its suite.",
-        "title": "Name of the case for readers, beside its id.",
-        "arm": "Name of the arm. Absent: the suite has none.",
-        "runnerId": "Id of the runner; null: the case could not be used.",
-        "tags": "Tags of the case, those of its suite included.",
-        "location": "Where the case is written.",
-        "status": "Status of the execution.",
-        "passed": "Whether the status is green: passed or expected-failed.",
-        "expectedFail": "Whether the case is expected to fail.",
-        "score": "Score of a case with a threshold, from 0 to 1.",
-        "threshold": "Score that the case needs to pass, from 0 to 1.",
-        "failureOrigin": "Part of the machinery that the failure came from, such as assertion, runner or limit.",
-        "failureClass": "Class of the failure, the same for failures with the same cause.",
-        "error": "Why the execution is not simply passed.",
-        "outcomes": "Outcomes of the assertions.",
+        "title": "Title of the case, if the suite sets one.",
+        "arm": "Name of the arm, if the suite has arms.",
+        "runnerId": "Id of the runner; null for an invalid case.",
+        "tags": "Tags of the case, including those of its suite.",
+        "location": "Location of the case.",
+        "status": "The [status](#statuses) of the execution.",
+        "passed": "Whether the execution is green.",
+        "expectedFail": "Whether the case expects a failure.",
+        "score": "If the case has a threshold and could be judged: score of the case, 0 to 1.",
+        "threshold": "Threshold of the case, if it has one and could be judged.",
+        "failureOrigin": "Component from which the failure came, such as `assertion`, `runner` or `limit`.",
+        "failureClass": "The [failure class](#failure-classes) of the execution, if it has one.",
+        "error": "The reason, if the status is not `passed`.",
+        "outcomes": "Outcomes of the assertions in the session that decided the status.",
         "durationMs": (
-            "Time of a session in milliseconds: the mean over successful repetitions, or over all if none succeeded."
+            "Time of a session in milliseconds: the mean over green sessions or, if no session is green, over the last "
+            "session of each repetition."
         ),
-        "usage": "Tokens and characters, means over the same repetitions as durationMs.",
-        "costUsd": "Cost of all sessions together in US dollars, the judge included; null: unknown.",
-        "costSource": "Where the cost is from: reported by the agent, computed from a price table, or unknown.",
-        "model": "Model that the agent reported or was given; null: unknown.",
-        "version": "Version of the agent's CLI. Absent: unknown.",
-        "sessionId": "Id that the agent gave its last session.",
-        "attempts": "Sessions of the execution, in order; empty if the result is carried.",
-        "samples": "Judged sessions that count in rates, if there are several.",
-        "flaky": (
-            "Whether the execution is flaky: at least 5 samples with mixed results, or a pass only after a retry."
+        "usage": "Tokens and characters of a session: means over the same sessions as in `durationMs`.",
+        "costUsd": (
+            "Cost in US dollars of all sessions together, including questions to the [judge]"
+            "(configuration.md#the-judge); null if a part of it is unknown."
         ),
-        "findings": "Leaked keys and text that addresses the judge.",
-        "trigger": "Runs of a trigger query. Absent: the case is none.",
-        "quarantine": "Why the execution decides nothing. Absent: it is not in quarantine.",
-        "inputs": "Digests of what the execution was given. Absent: there is no store.",
-        "carried": "The earlier run that the result was taken from. Absent: the execution ran.",
-        "artifactDir": "Folder of its artifacts, relative to the run directory; null: there are none.",
-        "prompt": "Prompt of the case.",
-        "finalOutput": "End of the agent's final answer, at most 4,000 characters.",
+        "costSource": (
+            "Source of the cost: `reported` by the agent, or `computed`: at least a part, such as the cost of the "
+            "judge, is computed from prices."
+        ),
+        "model": (
+            "Model that the agent reports or, if it reports none, the model with which it was started; null if both "
+            "are unknown."
+        ),
+        "version": "CLI version that the agent reports.",
+        "sessionId": "Session id of the last session, as the agent reports it.",
+        "attempts": "All sessions of the execution, in order; empty for a carried result.",
+        "samples": "Numbers of sessions, if several sessions were judged.",
+        "flaky": "Whether the execution is [flaky](../how-to/flaky-cases.md).",
+        "findings": (
+            "[Leaked keys](#leaked-keys) and [text that addresses the judge](#text-that-addresses-the-judge)."
+        ),
+        "trigger": "For a [trigger query](skills-under-test.md#trigger-queries): numbers of its runs.",
+        "quarantine": "For a result in [quarantine](../how-to/flaky-cases.md): the entry in the quarantine file.",
+        "inputs": (
+            "With a [store](command-line.md#baselines): digests that show whether the inputs of two runs are equal. "
+            "Each digest has 16 hexadecimal digits."
+        ),
+        "carried": (
+            "For a result that was [carried over from the store](command-line.md#reusing-results): the earlier run. "
+            "Such a result has empty `attempts` and `outcomes`, and its own `costUsd` is null."
+        ),
+        "artifactDir": "Folder of the artifacts, relative to the run directory; null if there are none.",
+        "prompt": "The prompt of the case.",
+        "finalOutput": f"The last {MAX_FINAL_OUTPUT_CHARACTERS:,} characters of the final output.",
     },
     "LocationEntry": {
         "path": "Path of the file, relative to the root of the repository.",
-        "line": "Line of the file, from 1.",
-        "column": "Column of the line, from 1.",
+        "line": "Line in the file, from 1.",
+        "column": "Column in the line, from 1.",
     },
     "FailureClassEntry": {
         "id": "Id of the class.",
@@ -288,90 +346,98 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "ErrorEntry": {
         "name": "Kind of the failure.",
-        "message": "What happened, in words.",
-        "location": "Where it happened. Absent: unknown, or outside of the repository.",
+        "message": "Description of the failure.",
+        "location": "Location of the failure, if it is known and inside the repository.",
     },
     "OutcomeEntry": {
         "assertion": "Name of the assertion.",
         "type": "Type of the assertion.",
-        "passed": "Whether the assertion is met; null: it could not be evaluated.",
-        "score": "How far the assertion is met, from 0 to 1, where the case has a threshold.",
-        "weight": "Weight of the score in that of the case.",
-        "explanation": "What was expected and what was found.",
-        "evidence": "Lines and names that show why the assertion is not met.",
-        "location": "Where the assertion is written.",
-        "failureClass": "Class of the failure. Absent: the assertion is met.",
-        "vacuous": "Whether the assertion passed and measures nothing.",
-        "advisory": "Whether the outcome is shown and never decides.",
-        "judge": "Model that answered. Absent: none was asked.",
-        "votes": "With several votes, whether each answer passes; null: there was no answer.",
+        "passed": "Whether the assertion passed; null if it could not be evaluated.",
+        "score": "If the case has a threshold: score of the assertion, 0 to 1.",
+        "weight": "Weight of this score in the score of the case.",
+        "explanation": "Why the assertion passed or failed.",
+        "evidence": "Evidence for the explanation, such as lines of a file.",
+        "location": "Where the assertion is defined.",
+        "failureClass": "The failure class that the suite sets.",
+        "vacuous": "True if the assertion passed but [measures nothing](x-bench.md#verdict).",
+        "advisory": (
+            "True if the outcome is only shown in reports and [does not affect](skill-evals.md#assertions) the status."
+        ),
+        "judge": "The judge, if it answered.",
+        "votes": (
+            "With several votes, an entry for each vote: whether the assertion passed, or null if there was no usable "
+            "answer."
+        ),
     },
     "UsageEntry": {
-        "inputTokens": "Input tokens, cached ones included; null: unknown.",
-        "outputTokens": "Output tokens without reasoning; null: unknown.",
-        "reasoningTokens": "Reasoning tokens; null: unknown.",
-        "cacheTokens": "Input tokens that were read from a cache; null: unknown.",
-        "totalTokens": "Input, output and reasoning tokens without cached ones; null: unknown.",
-        "inputChars": "Number of characters of what the agent was asked.",
-        "outputChars": "Number of characters of what the agent answered.",
+        "inputTokens": "Input tokens, including cached tokens; null if unknown.",
+        "outputTokens": "Output tokens without reasoning tokens; null if unknown.",
+        "reasoningTokens": "Reasoning tokens; null if unknown.",
+        "cacheTokens": "Input tokens that were read from a cache; null if unknown.",
+        "totalTokens": "Input, output and reasoning tokens, without cached tokens; null if unknown.",
+        "inputChars": "Number of characters of the agent's input.",
+        "outputChars": "Number of characters of the agent's output.",
         "reasoningChars": "Number of characters of the agent's reasoning.",
     },
     "AttemptEntry": {
         "repetition": "Number of the repetition, from 1.",
         "session": "Number of the session in its repetition, from 1; 2 is the first retry.",
         "status": "Status of the session.",
-        "failureClass": "Class of the failure. Absent: there is none.",
-        "message": "Why the session is not passed, in words.",
+        "failureClass": "Failure class of the session.",
+        "message": "The reason, if the status is not `passed`.",
         "durationMs": "Time of the session in milliseconds.",
-        "artifactDir": "Folder of its artifacts, relative to the run directory.",
-        "held": "In an arm, whether each compared assertion is met, in the order of outcomes; null: not evaluated.",
-        "score": "Score of the session in a case with a threshold, from 0 to 1.",
-        "runAttempt": "Number of the attempt of the job on GitHub that ran the session.",
+        "artifactDir": "Folder of the session's artifacts, relative to the run directory.",
+        "held": (
+            "In an arm, an entry for each [compared](../how-to/arms.md#what-is-reported) assertion: whether the "
+            "comparison counts it as passed, or null if it could not be evaluated."
+        ),
+        "score": "Score of the session, 0 to 1, if the case has a threshold.",
+        "runAttempt": (
+            "In a job on GitHub, the number of the [job attempt](../../GLOSSARY.md) in which the session ran."
+        ),
     },
     "SamplesEntry": {
         "passed": "Number of judged sessions that passed.",
         "judged": "Number of judged sessions, without retries after a failure.",
     },
     "FindingEntry": {
-        "id": (
-            "leak-detected: an artifact had a key, in whose place it has asterisks. addresses-judge: the agent wrote "
-            "text that addresses the judge."
-        ),
-        "kind": "Of a key its service or variable, of a text the kind of request.",
-        "where": "Artifact, and the part of it.",
+        "id": "What was found. A leaked key is replaced with asterisks in the artifact.",
+        "kind": "Kind of the key, or of the text.",
+        "where": "Path in the session's folder; for a text, also the name of the text in the question.",
     },
     "TriggerEntry": {
-        "shouldTrigger": "Whether the skill under test has to be loaded.",
+        "shouldTrigger": "Whether the skill should be loaded.",
         "loaded": "Number of judged runs in which the skill was loaded.",
-        "judged": "Number of judged runs of the query.",
+        "judged": "Number of judged runs.",
     },
     "QuarantineItem": {
-        "reason": "Why the executions do not count.",
+        "reason": "Reason for the quarantine.",
         "owner": "Who has to fix the case.",
         "expires": "Last day of the quarantine, in UTC.",
-        "issue": "Address of the issue where this is discussed.",
+        "issue": "Address of the issue.",
     },
     "InputsEntry": {
-        "prompt": "Digest of the prompt: 16 hexadecimal digits.",
-        "assertions": "Digest of the assertions: 16 hexadecimal digits.",
-        "workspace": "Digest of the workspace: 16 hexadecimal digits.",
-        "program": "Digest of the suite program: 16 hexadecimal digits. Absent: the suite is none.",
+        "prompt": "Digest of the prompt.",
+        "assertions": "Digest of the assertions.",
+        "workspace": "Digest of the inputs of the workspace.",
+        "program": "Digest of the suite, if the suite is a program.",
         "whole": (
-            "Digest of everything that the sessions and their judgement depend on: 16 hexadecimal digits. Absent: "
-            "not all of it is known."
+            "Digest of everything that the sessions and their judgement depend on. An execution can "
+            "[reuse](command-line.md#reusing-results) an earlier result with the same digest. Absent if a part of the "
+            "input is unknown."
         ),
     },
     "CarriedEntry": {
         "commit": "Commit of the earlier run, in hexadecimal digits.",
-        "at": "Start of the earlier run, ISO 8601 in UTC.",
-        "samples": "For each judged repetition whether it passed.",
+        "at": "Start time of the earlier run, in ISO 8601, UTC.",
+        "samples": "For each judged repetition, whether it passed.",
         "link": "Address of the earlier run.",
-        "costUsd": "Cost of the sessions of the earlier run in US dollars; null: unknown.",
+        "costUsd": "Cost of the sessions in the earlier run, in US dollars.",
     },
     "WarningEntry": {
-        "path": "Path of the file that the warning is about, relative to the root of the repository.",
-        "line": "Line of the file, from 1.",
-        "column": "Column of the line, from 1.",
+        "path": "Path of the file, relative to the root of the repository.",
+        "line": "Line in the file, from 1.",
+        "column": "Column in the line, from 1.",
         "message": "What should be fixed.",
     },
 }

@@ -86,7 +86,7 @@ def _written(settings: Settings, context: LaunchContext, shards: int) -> tuple[S
         if code := print_problems(with_selected_runners(plan.suites, runners, options.plan), context, plan.warnings):
             return None, code
         if plan.nothing_selected:
-            raise UsageError(plan.nothing_selected)
+            raise UsageError.of(plan.nothing_selected)
         recorded, source = _recorded(services, plan, settings, options, context)
         request = ShardRequest(
             shards=None if shards == AUTO else shards,

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 from skillgym_action import pipeline, wiring
 from skillgym_action.engines import Versions
 from skillgym_action.engines.announcement import own_versions
-from skillgym_action.engines.answers import NOTHING_SPENT, packed, session_folders, troubled_session
+from skillgym_action.engines.answers import NOTHING_SPENT, packed, session_folders, troubled_session, without_artifacts
 from skillgym_action.filesystem.bundle import BundleError
 from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.hidden_from_agents import hide_from_agents
 from skillgym_action.model.errors import SkillgymError
 from skillgym_action.plan_checks import check_containers
 from skillgym_action.sessions.hidden_paths import hide_suites
-from skillgym_action.sessions.hooks import run_hooks_after_all
+from skillgym_action.sessions.hooks import run_hooks_after_all, seconds_after_all
 from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
@@ -128,16 +128,20 @@ def run_slot(environment: Mapping[str, str]) -> int:
     opening = requests.next()
     if opening is None:
         return 0
-    try:
-        with ExitStack() as stack:
+    with ExitStack() as stack:
+        try:
             opened = _open(opening, environment, requests, stack)
-            _serve(opened, requests, Path(opening["folder"]), reply)
-    except (SkillgymError, OSError, ValueError) as error:
-        message = "; ".join(map(str, error.problems)) if isinstance(error, SkillgymError) else str(error)
-        while (request := requests.next()) is not None:
-            if "ticket" in request:
-                reply(unusable=message)
+        except (SkillgymError, OSError, ValueError) as error:
+            while (request := requests.next()) is not None:
+                if "ticket" in request:
+                    reply(unusable=_message(error))
+            return 0
+        _serve(opened, requests, Path(opening["folder"]), reply)
     return 0
+
+
+def _message(error: Exception) -> str:
+    return "; ".join(map(str, error.problems)) if isinstance(error, SkillgymError) else str(error)
 
 
 def _open(opening: Request, environment: Mapping[str, str], requests: _Requests, stack: ExitStack) -> _Opened:
@@ -172,24 +176,41 @@ def _by_key(plan: Plan) -> dict[Key, Execution]:
 
 
 def _serve(opened: _Opened, requests: _Requests, folder: Path, reply: Callable[..., None]) -> None:
-    """Answer tickets until there are no more; then run the hooks that come last."""
+    """Answer tickets until there are no more; then run the hooks that come last.
+
+    An exception is an answer, too, and is raised again: what the slot has is not known then.
+    """
     digests, ran = _Digests(opened), {}
     while (request := requests.next()) is not None and not opened.services.cancelled:
         if "end" in request:
             break
-        ticket = request["ticket"]
-        key: Key = (ticket["suite"], ticket["case"], ticket["runner"], ticket.get("arm"))
-        if key not in opened.planned:
-            reply(refused="its plan does not have the case")
-        elif digests.of(key) != ticket["digest"]:
-            reply(refused="it planned another prompt, suite, input, agent or model for the case")
-        else:
-            execution = opened.runnable[key]
+        try:
+            execution = _run_ticket(opened, digests, request["ticket"], (folder, reply))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {_message(error)}"
+            reply(failed=opened.services.directory.redactor.text(reason))
+            raise
+        if execution:
             ran[execution.suite.path, execution.runner.id, execution.arm_name] = execution
-            position = int(ticket["repetition"]), int(ticket["session"])
-            _answer(opened, execution, position, ticket["digest"], (folder, reply))
     for execution in ran.values():
         run_hooks_after_all(opened.services, execution)
+
+
+def _run_ticket(
+    opened: _Opened, digests: _Digests, ticket: Mapping[str, Any], to: tuple[Path, Callable[..., None]]
+) -> Execution | None:
+    """Answer a ticket. Its execution; None: the ticket is refused."""
+    key: Key = (ticket["suite"], ticket["case"], ticket["runner"], ticket.get("arm"))
+    _, reply = to
+    if key not in opened.planned:
+        reply(refused="its plan does not have the case")
+        return None
+    if digests.of(key) != ticket["digest"]:
+        reply(refused="it planned another prompt, suite, input, agent or model for the case")
+        return None
+    execution = opened.runnable[key]
+    _answer(opened, execution, (int(ticket["repetition"]), int(ticket["session"])), ticket["digest"], to)
+    return execution
 
 
 class _Digests:
@@ -229,15 +250,18 @@ def _answer(
         session = run_session(services, execution, *position, opened.options.execute, began)
     if services.cancelled:
         return
-    directory = services.directory
-    line = directory.redactor.text(session_line(of_ticket, session))
+    directory, archive = services.directory, folder / "answer"
     try:
-        archive = folder / "answer"
         archive.write_bytes(packed(directory.open_path, execution, position))
     except (BundleError, OSError) as error:
-        reply(refused=str(error))
-        return
-    finally:
-        for one in session_folders(execution, position).values():
-            remove_path(directory.open_path / one)
-    reply(line=line, archive=str(archive))
+        session = without_artifacts(execution, position, session, f"its artifacts cannot be sent: {error}")
+        _remove_artifacts(directory.open_path, execution, position)
+        archive.write_bytes(packed(directory.open_path, execution, position))
+    line = directory.redactor.text(session_line(of_ticket, session))
+    _remove_artifacts(directory.open_path, execution, position)
+    reply(line=line, archive=str(archive), ending=seconds_after_all(execution))
+
+
+def _remove_artifacts(directory: Path, execution: Execution, position: tuple[int, int]) -> None:
+    for one in session_folders(execution, position).values():
+        remove_path(directory / one)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from skillgym_action.model.errors import meant_word
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,13 +19,28 @@ def usage_message(error: click.ClickException) -> str:
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     help_of_command = f"`{ctx.command_path if ctx else PROGRAM} --help` lists them"
     if isinstance(error, click.NoSuchOption):
-        return f"unknown option {error.option_name}; {_meant(error.possibilities, help_of_command)}"
+        return f"unknown option {error.option_name!r}; {_meant(error.possibilities, help_of_command)}"
     if (unknown := getattr(error, "command_name", None)) is not None:
         known = getattr(error, "possibilities", None)
         return f"unknown command {unknown!r}; {_meant(known, help_of_command)}"
-    message = error.format_message().removesuffix(".")
-    return f"{message[:1].lower()}{message[1:]}; see `{ctx.command_path if ctx else PROGRAM} --help`"
+    message = _without_brackets(error).removesuffix(".")
+    return f"{_lower(message)}; see `{ctx.command_path if ctx else PROGRAM} --help`"
 
 
 def _meant(known: Sequence[str] | None, otherwise: str) -> str:
-    return f"did you mean {known[0]}?" if known else otherwise
+    return meant_word(known[0]) if known else otherwise
+
+
+def _without_brackets(error: click.ClickException) -> str:
+    """Click's message, in which an argument that may be left out has its plain name."""
+    if not isinstance(error, click.BadParameter) or error.param is None:
+        return error.format_message()
+    hint = error.param.get_error_hint(error.ctx)
+    plain = hint.replace("[", "").replace("]", "")
+    if isinstance(error, click.MissingParameter):
+        return error.format_message().replace(hint, plain)
+    return f"invalid value for {plain}: {_lower(error.message)}"
+
+
+def _lower(message: str) -> str:
+    return f"{message[:1].lower()}{message[1:]}"

@@ -96,8 +96,8 @@ def _verdict(head: RunReport, pairs: _Pairs, carried: int) -> tuple[RegressionVe
 
 
 def not_compared(carried: int) -> str:
-    """``990 carried, not compared, since nothing of theirs changed``."""
-    return f"{carried:,} carried, not compared, since nothing of {'its' if carried == 1 else 'theirs'} changed"
+    """``990 carried, not compared, because their inputs are unchanged``."""
+    return f"{carried:,} carried, not compared, because {'its' if carried == 1 else 'their'} inputs are unchanged"
 
 
 def _verdict_on_run(head: RunReport, pairs: _Pairs) -> tuple[RegressionVerdict, str]:

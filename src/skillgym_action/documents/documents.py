@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from skillgym_action.documents.located_values import KeyPath, Lines, LocatedValue, NotationError, key_path_text
 from skillgym_action.limits import MAX_REPORTED_PROBLEMS
-from skillgym_action.model.errors import Location, Problem, SkillgymError, did_you_mean
+from skillgym_action.model.errors import Location, Problem, SkillgymError, closest_match, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -143,8 +143,8 @@ def checked(
         instance, details, count = _details(value, model)
     if instance is not None:
         return instance, ()
+    details = _without_consequences(details, model)
     misfits = [((*at, *path), _problem(document, (*at, *path), detail, model)) for path, detail in details]
-    misfits = _without_consequences(misfits)
     misfits.sort(key=lambda misfit: _order(misfit[1]))
     if count > MAX_REPORTED_PROBLEMS:
         top = Problem(message=f"{count:,} problems; these are the first", location=document.locate(at))
@@ -152,19 +152,16 @@ def checked(
     return None, tuple(misfits)
 
 
-def _without_consequences(misfits: list[tuple[KeyPath, Problem]]) -> list[tuple[KeyPath, Problem]]:
-    """The problems without keys that are missing only because they are misspelt."""
+def _without_consequences(
+    details: list[tuple[KeyPath, ErrorDetails]], model: type[BaseModel]
+) -> list[tuple[KeyPath, ErrorDetails]]:
+    """The errors without keys that are missing only because they are misspelt."""
     meant = {
-        (path[:-1], problem.remedy.split("'")[1])
-        for path, problem in misfits
-        if problem.remedy and problem.remedy.startswith("did you mean '") and path
+        (*path[:-1], closest_match(*_unknown_and_known(detail, model)))
+        for path, detail in details
+        if detail["type"] == "extra_forbidden"
     }
-    missing = "is missing"
-    return [
-        (path, problem)
-        for path, problem in misfits
-        if problem.message != missing or not path or (path[:-1], path[-1]) not in meant
-    ]
+    return [(path, detail) for path, detail in details if detail["type"] != "missing" or path not in meant]
 
 
 def _details(value: object, model: type[Model]) -> tuple[Model | None, list[tuple[KeyPath, ErrorDetails]], int]:
@@ -221,8 +218,8 @@ def _problem(document: Document, key_path: KeyPath, detail: ErrorDetails, model:
     """Pydantic's error in the words that suites use."""
     kind, value, remedy, located = detail["type"], detail["input"], None, key_path
     if kind == "extra_forbidden":
-        key = str(detail["loc"][-1])
-        message, remedy = f"unknown key {key!r}", did_you_mean(key, _known_keys(model, detail["loc"][:-1]))
+        key, known = _unknown_and_known(detail, model)
+        message, remedy = f"unknown key {key!r}", did_you_mean(key, known)
     elif kind == "missing":
         message, located = "is missing", key_path[:-1]
     elif kind == "value_error":
@@ -244,6 +241,11 @@ def _but_is(value: object) -> str:
     value = value[: _QUOTED_CHARACTERS + 1] if isinstance(value, str) else value
     text = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
     return f", not {text if len(text) <= _QUOTED_CHARACTERS else text[:_QUOTED_CHARACTERS] + '…'}"
+
+
+def _unknown_and_known(detail: ErrorDetails, model: type[BaseModel]) -> tuple[str, set[str]]:
+    """The key that is not known, and those that are known in its place."""
+    return str(detail["loc"][-1]), _known_keys(model, detail["loc"][:-1])
 
 
 def _known_keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> set[str]:

@@ -85,7 +85,8 @@ class Extent:
 
 def refuse_large(content: bytes, most: Extent) -> None:
     """Raise NotationError for JSON that has more than ``most``, without parsing it."""
-    if sum(map(content.count, (b"[", b"{"))) <= most.containers and content.count(b",") <= MAX_DOCUMENT_VALUES:
+    commas = min(most.values, most.members)  # fewer separate no more values, and no more members of one object
+    if sum(map(content.count, (b"[", b"{"))) <= most.containers and content.count(b",") < commas:
         return  # also counting those in strings
     containers = values = 0
     counts: list[int] = []  # of the containers around, what they have so far

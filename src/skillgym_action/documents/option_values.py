@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
@@ -12,6 +13,10 @@ from skillgym_action.limits import MAX_PROCESS_LIMIT, MAX_RESOURCE_LIMIT_BYTES, 
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.resource_limits import parse_limits, parse_process_count, parse_size
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 _UNITS = (3600, 60, 1, 0.001)
 _DURATION = re.compile(
     r"(?=\d)" + "".join(rf"(?:(\d+(?:\.\d+)?){unit})?" for unit in ("h", "m(?:in)?(?!s)", "s", "ms"))
@@ -26,26 +31,25 @@ def _words(value: object) -> object:
     return tuple(word.strip() for item in lists for word in re.split(r"[,\n]", str(item)) if word.strip())
 
 
+def known_word(value: object, words: Collection[str], aliases: Mapping[str, str] = NO_ALIASES) -> str:
+    """The one of these words that is meant, in upper or lower case. Raises ValueError."""
+    word = str(value).lower()
+    word = aliases.get(word, word)
+    if word not in words:
+        raise ValueError(f"unknown word {value!r}; {did_you_mean(word, words)}")
+    return word
+
+
 def known(words: tuple[str, ...]) -> BeforeValidator:
     """Accepts one of these words, in upper or lower case."""
-
-    def check(value: object) -> object:
-        word = str(value).lower()
-        if word not in words:
-            raise ValueError(f"unknown word {value!r}; {did_you_mean(word, words)}")
-        return word
-
-    return BeforeValidator(check)
+    return BeforeValidator(lambda value: known_word(value, words))
 
 
-def all_known(words: tuple[str, ...]) -> AfterValidator:
-    """Accepts a list of these words, in upper or lower case."""
+def all_known(words: tuple[str, ...], aliases: Mapping[str, str] = NO_ALIASES) -> AfterValidator:
+    """Accepts a list of these words, in upper or lower case. ``aliases``: what else is accepted -> the word."""
 
     def check(value: tuple[str, ...]) -> tuple[str, ...]:
-        for word in value:
-            if word.lower() not in words:
-                raise ValueError(f"unknown word {word!r}; {did_you_mean(word.lower(), words)}")
-        return tuple(word.lower() for word in value)
+        return tuple(known_word(word, words, aliases) for word in value)
 
     return AfterValidator(check)
 

@@ -23,6 +23,10 @@ EVAL_FOLDERS = frozenset({"evals"})
 """Folders of a skill that have its suites, with their input files."""
 RESULTS_ENDING = "-workspace"
 """The end of the names of folders that have results of evals."""
+PLUGIN_MANIFESTS = (".claude-plugin/plugin.json", "plugin.json")
+"""Where the manifest of a Claude plugin is, relative to the plugin. The first that exists is the manifest."""
+PLUGIN_SERVERS_FILE, PLUGIN_SERVERS_KEY = ".mcp.json", "mcpServers"
+"""The file of a Claude plugin, and the key of its manifest, that have its MCP servers."""
 IN_RESULTS = re.compile(r"(^|/)([^/]*-workspace|iteration-\d+|results)/", re.IGNORECASE)
 """Finds in a path that it is below a folder with results of evals; group 2 is its name."""
 _FRONTMATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.javascript.values import text_of
 from skillgym_action.limits import MAX_UNKNOWN_KEYS
-from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match
+from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match, meant_word, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -233,7 +233,7 @@ class SuiteValue:
         """The error for a mapping without ``key``; at the key that is probably meant, if there is one."""
         message = message or f"has no {key}"
         if meant := self.misspelled(key):
-            return self.member(meant).error(message, f"did you mean {key!r} for {meant!r}?")
+            return self.member(meant).error(message, meant_word(key, meant))
         return self.error(message, remedy)
 
     def misspelled(self, key: str) -> str | None:
@@ -251,7 +251,7 @@ class SuiteValue:
         if self.has(key):
             return self.member(key).wrong_type(wanted)
         if meant := self.misspelled(key):
-            return self.error(f"{key} is missing: {wanted}", f"did you mean {key!r} for {meant!r}?")
+            return self.error(f"{key} is missing: {wanted}", meant_word(key, meant))
         return self.error(f"{key} is missing: {wanted}")
 
     def unknown_keys(self, known: Collection[str]) -> Iterator[Problem]:
@@ -259,16 +259,15 @@ class SuiteValue:
         keys = self.value if isinstance(self.value, dict) else {}
         unknown = [key for key in keys if key not in known and not key.startswith(("x-", "$"))]
         for key in unknown[:MAX_UNKNOWN_KEYS]:
-            meant = closest_match(key, known, _WARNING_LIKENESS)
-            yield self.member(key).problem(f"unknown key {key!r}", f"did you mean {meant!r}?" if meant else None)
+            yield self.member(key).problem(f"unknown key {key!r}", suggestion(key, known, _WARNING_LIKENESS))
         if len(unknown) > MAX_UNKNOWN_KEYS:
             yield self.problem("and more unknown keys")
 
     def refuse_misspelled_keys(self, known: Collection[str]) -> None:
         """Raise SuiteError for a key that is nearly a known one; other unknown keys are allowed."""
         for key in islice((key for key in self.mapping() if key not in known), MAX_UNKNOWN_KEYS):
-            if meant := closest_match(key, known, _ERROR_LIKENESS):
-                raise self.error(f"unknown key {key!r}", f"did you mean {meant!r}?")
+            if remedy := suggestion(key, known, _ERROR_LIKENESS):
+                raise self.error(f"unknown key {key!r}", remedy)
 
 
 def _snake(key: str) -> str:

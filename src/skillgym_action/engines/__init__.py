@@ -45,7 +45,8 @@ class Announcement:
 
     ``run``: an id of this run. ``settings``: what the plan and its sessions depend on, as JSON, without the value of
     any environment variable. ``cwd``: the working directory, relative to the root of the files. ``files``: a bundle of
-    the checkout's files as the plan sees them. ``digest``: of the bundle, SHA-256 in hexadecimal digits.
+    the checkout's files as the plan sees them. ``digest``: of the bundle, SHA-256 in hexadecimal digits. ``has_git``:
+    whether the checkout is a git repository.
     ``versions``: of the tool, of Python (minor), and the number of the protocol; workers with others are refused.
     """
 
@@ -54,6 +55,7 @@ class Announcement:
     cwd: str
     files: bytes
     digest: str
+    has_git: bool
     versions: Versions
 
 
@@ -84,23 +86,25 @@ class SessionLine:
 class WorkerLostError(Exception):
     """The worker of a ticket does not answer any more. ``began``: when its session was sent, in seconds of the clock.
 
-    What the session did, and what it cost, is unknown.
+    What the session did, and what it cost, is unknown. Unless ``sent``, the worker did not get the ticket: it did
+    nothing, and cost nothing.
     """
 
-    def __init__(self, worker: str, began: float) -> None:
+    def __init__(self, worker: str, began: float, *, sent: bool = True) -> None:
         super().__init__(f"the worker {worker} was lost")
-        self.worker, self.began = worker, began
+        self.worker, self.began, self.sent = worker, began, sent
 
 
 class RefusedTicketError(Exception):
     """The worker does not run the session. ``reason``: a sentence, untrusted text.
 
-    ``of_worker``: it can run none of this run, such as without a key; another worker may.
+    ``of_worker``: it can run none of this run, such as without a key; another worker may. ``began``: an error ended the
+    session after it had begun, and its cost is unknown.
     """
 
-    def __init__(self, reason: str, *, of_worker: bool = False) -> None:
+    def __init__(self, reason: str, *, of_worker: bool = False, began: bool = False) -> None:
         super().__init__(reason)
-        self.reason, self.of_worker = reason, of_worker
+        self.reason, self.of_worker, self.began = reason, of_worker, began
 
 
 class EngineCancelledError(Exception):
@@ -121,7 +125,7 @@ class Engine(Protocol):
         ...
 
     def slots(self) -> Sequence[tuple[str, int]]:
-        """The workers that can take tickets of this run, and how many sessions each runs at once.
+        """The workers that can take tickets of this run, and how many sessions each runs at once; 0: not ready yet.
 
         Sessions that the caller is running count. Raises EngineError once the cluster is lost.
         """

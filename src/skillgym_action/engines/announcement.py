@@ -75,6 +75,7 @@ def announcement(
         cwd=os.path.relpath(context.cwd, root),
         files=files,
         digest=hashlib.sha256(files).hexdigest(),
+        has_git=services.repository.has_git,
         versions=own_versions(),
     )
 

@@ -16,8 +16,9 @@ from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.removal import remove_path
+from skillgym_action.model.errors import OutputError
 from skillgym_action.model.result import Attempt, SessionResult
-from skillgym_action.model.session_report import Cost
+from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.remote_limits import MAX_ANSWER_BYTES, MAX_ANSWER_LINE_BYTES
 from skillgym_action.sessions.judge import trouble_judgement
 from skillgym_action.sessions.run_session import execution_result
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from skillgym_action.engines import SessionLine, Ticket
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.session_report import Trouble
     from skillgym_action.storage.journal_lines import EndedSession
     from skillgym_action.storage.run_directory import RunDirectory
 
@@ -102,6 +102,16 @@ def troubled_session(
     return SessionResult(result=result, agent_cost=cost, trouble=trouble)
 
 
+def without_artifacts(
+    execution: Execution, position: tuple[int, int], session: SessionResult, reason: str
+) -> SessionResult:
+    """The session errored, with the costs of ``session``, whose artifacts the coordinator cannot have."""
+    trouble = Trouble(kind="worker-answer", message=reason)
+    errored = troubled_session(execution, position, trouble, session.agent_cost, session.attempt.duration_ms / 1000)
+    judgement = replace(errored.judgement, cost_usd=session.judgement.cost_usd)
+    return replace(errored, result=replace(errored.result, judgement=judgement, cost=session.result.cost))
+
+
 def accepted(answer: SessionLine, ticket: Ticket, execution: Execution, directory: RunDirectory) -> SessionResult:
     """The result of the session, whose artifacts are then in the run directory. Raises InvalidAnswerError.
 
@@ -121,7 +131,7 @@ def accepted(answer: SessionLine, ticket: Ticket, execution: Execution, director
                 extract_bundle(with_safe_links(_of(name, answer.archive)), target)
                 directory.clean(target, _paths(target))
         targets[SESSION].mkdir(exist_ok=True)
-    except (BundleError, OSError) as error:
+    except (BundleError, OSError, OutputError) as error:
         for target in targets.values():
             remove_path(target)
         raise InvalidAnswerError(f"its artifacts cannot be written: {error}") from error
@@ -159,8 +169,8 @@ def _checked_entries(archive: bytes) -> Iterator[BundleEntry]:
             top, _, below = entry.path.partition("/")
             if top not in (SESSION, WORKSPACE) or (not below and entry.kind != "folder"):
                 raise InvalidAnswerError(f"its artifacts have a path outside of the session: {entry.path[:200]!r}")
-            if top == SESSION and below.startswith(RETRIES) and "/" not in below and entry.kind == "folder":
-                raise InvalidAnswerError(f"its artifacts have a folder of another session: {entry.path[:200]!r}")
+            if top == SESSION and below.startswith(RETRIES) and "/" not in below:
+                raise InvalidAnswerError(f"its artifacts have the folder of another session: {entry.path[:200]!r}")
             yield entry
     except BundleError as error:
         raise InvalidAnswerError(str(error)) from error

@@ -11,6 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import distributed
+import distributed.protocol.pickle
 
 from skillgym_action.engines import (
     EngineCancelledError,
@@ -21,6 +22,7 @@ from skillgym_action.engines import (
 from skillgym_action.engines.dask_remote import (
     AnnouncementPlugin,
     RunLease,
+    announce,
     drop_worker,
     plugin_name,
     run_ticket,
@@ -39,19 +41,21 @@ if TYPE_CHECKING:
     from skillgym_action.settings.engine_options import EngineOptions, Tls
 
 CLOSING_SECONDS = 3.0
+SLOW_BYTES_PER_SECOND = 1024**2  # of a connection to the scheduler that is not given up yet
 LOOK_SECONDS = 0.1  # until a cancellation, or a lost connection, is noticed
 untyped: Any = distributed  # most of its functions have no types
 
 
 @dataclass(eq=False, slots=True)
 class _Waiting:
-    """A ticket that a worker has. ``judging``: called when its judgement starts commands."""
+    """A ticket of a worker, which has it if it was ``sent``. ``judging``: called when judging starts commands."""
 
     worker: str
     worker_id: str
     began: float
     judging: Callable[[], None]
     done: threading.Event = field(default_factory=threading.Event)
+    sent: bool = False
     lost: bool = False
 
 
@@ -69,8 +73,14 @@ class DaskEngine:
     """Implements ``Engine``. One thread looks at the workers twice a second."""
 
     def __init__(
-        self, options: EngineOptions, clock: Clock, cancelled: Cancellation, log: Callable[[str], None]
+        self,
+        options: EngineOptions,
+        clock: Clock,
+        cancelled: Cancellation,
+        log: Callable[[str], None],
+        connect: Callable[..., Any] = untyped.Client,
     ) -> None:
+        self._connect = connect
         self._options, self._clock, self._flag, self._log = options, clock, cancelled, log
         self._lock = threading.Lock()
         self._waiting: dict[str, _Waiting] = {}
@@ -93,7 +103,7 @@ class DaskEngine:
         address = self._options.address
         try:
             self._client = self._opening(
-                untyped.Client,
+                self._connect,
                 address,
                 seconds=CLUSTER_SECONDS + CLOSING_SECONDS,  # once connected, it waits for an answer for ever
                 security=security(self._options.tls),
@@ -112,10 +122,18 @@ class DaskEngine:
         try:
             self._opening(self._client.register_plugin, RunLease(announcement.run, self._client.id), name=name)
             self._client.subscribe_topic(name, self._heard)
-            self._opening(self._client.register_plugin, AnnouncementPlugin(announcement), name=name)
-            self._take(self._opening(self._client.run_on_scheduler, survey))
+            plugin: bytes = untyped.protocol.pickle.dumps(AnnouncementPlugin(announcement))
+            on_scheduler = self._client.run_on_scheduler
+            seconds = CLUSTER_SECONDS + len(plugin) / SLOW_BYTES_PER_SECOND
+            self._opening(on_scheduler, announce, announcement.run, plugin, seconds=seconds)
+            self._take(self._opening(on_scheduler, survey, announcement.run))
         except InterruptedError:
             return  # what is there is removed by ``close``
+        except TimeoutError as error:
+            self.close()
+            raise EngineError(
+                f"the scheduler {address} does not answer: {error}", remedy="check its log and the network"
+            ) from error
         except Exception as error:
             self.close()
             raise UsageError(
@@ -125,11 +143,12 @@ class DaskEngine:
         self._watch.start()
 
     def slots(self) -> Sequence[tuple[str, int]]:
-        """The workers of the same versions. Raises EngineError."""
+        """The workers of the same versions; one that still unpacks the files has 0 slots. Raises EngineError."""
         with self._lock:
             if self._failure:
                 raise self._failure
-            return [(name, int(info["slots"])) for name, info in self._workers.items() if self._is_usable(name, info)]
+            usable = ((name, info) for name, info in self._workers.items() if self._is_usable(name, info))
+            return [(name, int(info["slots"]) if info["ready"] else 0) for name, info in usable]
 
     def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:
         """Run a session. Raises WorkerLostError, RefusedTicketError, EngineCancelledError, EngineError."""
@@ -138,12 +157,13 @@ class DaskEngine:
             info = self._workers.get(worker)
             began = self._clock.seconds()
             if info is None:
-                raise WorkerLostError(worker, began)
+                raise WorkerLostError(worker, began, sent=False)
             waiting = _Waiting(worker, info["id"], began, judging)
             self._waiting[key] = waiting
         future = None
         try:
             self._raise_if_over(waiting)
+            waiting.sent = True
             # Pinned: the scheduler would put two sessions on one worker while another one is idle, and would run a
             # session again by itself when its worker is lost.
             future = self._client.submit(
@@ -192,7 +212,7 @@ class DaskEngine:
         if self._failure:
             raise self._failure
         if waiting.lost:
-            raise WorkerLostError(waiting.worker, waiting.began)
+            raise WorkerLostError(waiting.worker, waiting.began, sent=waiting.sent)
 
     def _answer(self, future: Any, waiting: _Waiting) -> SessionLine:
         """The answer of a task that has ended. Raises as ``run``."""
@@ -202,15 +222,17 @@ class DaskEngine:
             self._raise_if_over(waiting)
             if self._client.status != "running":
                 raise self._lost_cluster() from error
+            if future.status == "error" and not isinstance(error, untyped.KilledWorker):
+                raise RefusedTicketError(_short(error), began=True) from error
             # The worker died: Dask does not run a pinned task again. Its own errors are not those of the session.
             raise WorkerLostError(waiting.worker, waiting.began) from error
         kind, text, archive = _checked(answer)
         if kind == "line":
             return SessionLine(line=text, archive=archive)
         reason = text[:MAX_REFUSAL_CHARACTERS].decode(errors="replace")
-        if kind in ("refused", "unusable"):
-            raise RefusedTicketError(reason, of_worker=kind == "unusable")
-        raise WorkerLostError(waiting.worker, waiting.began)
+        if kind in ("refused", "unusable", "failed"):
+            raise RefusedTicketError(reason, of_worker=kind == "unusable", began=kind == "failed")
+        raise WorkerLostError(waiting.worker, waiting.began, sent=kind != "gone")
 
     def _give_up(self, future: Any) -> None:
         """Make scheduler and worker forget a task; one that still runs is ended by the worker."""
@@ -234,20 +256,27 @@ class DaskEngine:
 
     def _look(self) -> None:
         """Look at the workers until the engine is closed."""
-        while not self._closed.wait(LOOK_SECONDS):
-            if self._flag and not self._cancelled:
-                self.cancel()
-            silent = self._clock.seconds() - self._last_report > max(self._options.lost_after, CLUSTER_SECONDS)
-            if (self._client.status != "running" or silent) and not self._closed.is_set():
-                self._fail()
-                return
-            with self._lock:
-                found = self._workers
-            frozen = [name for name, info in found.items() if info["silent"] > self._options.lost_after]
-            for name in set(frozen) - self._dropped:
-                self._dropped.add(name)
-                with suppress(Exception):
-                    self._in_time(self._client.run_on_scheduler, drop_worker, name, seconds=CLOSING_SECONDS)
+        try:
+            while not self._closed.wait(LOOK_SECONDS):
+                if self._flag and not self._cancelled:
+                    self.cancel()
+                silent = self._clock.seconds() - self._last_report > max(self._options.lost_after, CLUSTER_SECONDS)
+                if (self._client.status != "running" or silent) and not self._closed.is_set():
+                    self._fail(self._lost_cluster())
+                    return
+                self._drop_frozen()
+        # Without this thread nothing would notice a cancellation or lost workers, and ``run`` would wait for ever.
+        except Exception as error:  # noqa: BLE001
+            self._fail(EngineError(f"the workers cannot be watched: {_short(error)}", remedy="run with --resume"))
+
+    def _drop_frozen(self) -> None:
+        """Make the scheduler forget workers that are silent for too long. Does not wait."""
+        with self._lock:
+            frozen = {name for name, info in self._workers.items() if info["silent"] > self._options.lost_after}
+            new = frozen - self._dropped
+            self._dropped |= new
+        for name in new:
+            _called(self._client.run_on_scheduler, drop_worker, name)
 
     def _take(self, found: dict[str, dict[str, Any]]) -> None:
         silent = [name for name, info in found.items() if info["silent"] > self._options.lost_after]
@@ -280,9 +309,9 @@ class DaskEngine:
             if waiting:
                 waiting.judging()
 
-    def _fail(self) -> None:
+    def _fail(self, error: EngineError) -> None:
         with self._lock:
-            self._failure = self._lost_cluster()
+            self._failure = error
             waiting = list(self._waiting.values())
         for one in waiting:
             one.done.set()

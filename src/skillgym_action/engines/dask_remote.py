@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
@@ -11,7 +10,7 @@ from distributed.metrics import time as scheduler_time
 from distributed.worker import get_worker
 
 from skillgym_action.engines.announcement import own_versions
-from skillgym_action.remote_limits import CLUSTER_SECONDS, SURVEY_SECONDS
+from skillgym_action.remote_limits import SURVEY_SECONDS
 
 if TYPE_CHECKING:
     from skillgym_action.engines import Announcement
@@ -26,9 +25,12 @@ def plugin_name(run: str) -> str:
     return f"skillgym-action-{run}"
 
 
-def survey(dask_scheduler: Any = None) -> dict[str, dict[str, Any]]:
-    """The workers: versions (None: not one of this tool), slots, id, and seconds since their last sign of life."""
-    now = scheduler_time()
+def survey(run: str, dask_scheduler: Any = None) -> dict[str, dict[str, Any]]:
+    """The workers: versions (None: not one of this tool), slots, id, and seconds since their last sign of life.
+
+    ``ready``: it has unpacked the files of the run, or found that it cannot.
+    """
+    now, lease = scheduler_time(), dask_scheduler.plugins.get(plugin_name(run))
     return {
         worker.address: {
             "versions": worker.extra.get(VERSIONS),
@@ -36,9 +38,19 @@ def survey(dask_scheduler: Any = None) -> dict[str, dict[str, Any]]:
             "id": worker.server_id,
             "silent": now - worker.last_seen,
             "running": worker.status.name == "running",
+            "ready": lease is not None and worker.address in lease.ready,
         }
         for worker in dask_scheduler.workers.values()
     }
+
+
+async def announce(run: str, plugin: bytes, dask_scheduler: Any = None) -> None:
+    """Send a pickled ``AnnouncementPlugin`` to all workers, also to those that come later. Does not wait for any."""
+    name = plugin_name(run)
+    if lease := dask_scheduler.plugins.get(name):
+        dask_scheduler.worker_plugins[name] = plugin
+        message = {"op": "plugin-add", "plugin": plugin, "name": name}
+        lease.announcing = asyncio.create_task(dask_scheduler.broadcast(msg=message, on_error="ignore"))
 
 
 async def drop_worker(address: str, dask_scheduler: Any = None) -> None:
@@ -50,31 +62,45 @@ class RunLease(SchedulerPlugin):
     """Tells the coordinator about workers, and removes what its run has on the scheduler when it is gone."""
 
     def __init__(self, run: str, client: str) -> None:
+        self.run = run
         self.name = plugin_name(run)
         self.client = client
+        self.ready: set[str] = set()
         self.reporting: asyncio.Task[None] | None = None
+        self.announcing: asyncio.Task[Any] | None = None
 
     async def start(self, scheduler: Any) -> None:
         """Report the workers at intervals: with their silence, a frozen one is known."""
+        self.scheduler = scheduler
         self.reporting = asyncio.create_task(self._report(scheduler))
 
     async def _report(self, scheduler: Any) -> None:
         while self.name in scheduler.plugins:
-            scheduler.log_event(self.name, {"workers": survey(scheduler)})
+            scheduler.log_event(self.name, {"workers": survey(self.run, scheduler)})
             await asyncio.sleep(SURVEY_SECONDS)
+
+    def log_event(self, topic: str, msg: Any) -> None:
+        """Note that a worker is ready, and tell the coordinator at once."""
+        if topic == self.name and isinstance(msg, dict) and "ready" in msg:
+            self.ready.add(msg["worker"])  # set by the scheduler
+            self.scheduler.log_event(self.name, {"workers": survey(self.run, self.scheduler)})
 
     def remove_worker(self, scheduler: Any, worker: str, **_: Any) -> None:
         """Tell the coordinator at once: it would notice with its next look."""
+        self.ready.discard(worker)
         scheduler.log_event(self.name, {"lost": worker})
 
     def remove_client(self, scheduler: Any, client: str) -> None:
         """The coordinator has closed its connection, or its process is gone."""
         if client != self.client:
             return
+        if self.announcing is not None:
+            self.announcing.cancel()  # a frozen worker may never answer
         if self.name in scheduler.worker_plugins:
             tasks = scheduler._ongoing_background_tasks  # noqa: SLF001 -- as the scheduler itself does after a client
             tasks.call_soon(scheduler.unregister_worker_plugin, None, self.name)
         scheduler.remove_plugin(name=self.name)
+        scheduler._broker.truncate(self.name)  # noqa: SLF001 -- as the scheduler itself does with a client's events
 
 
 class AnnouncementPlugin(WorkerPlugin):
@@ -85,22 +111,37 @@ class AnnouncementPlugin(WorkerPlugin):
         self.name = plugin_name(announcement.run)
         self.pool: SlotPool | None = None
         self.problem = ""
+        self.is_over = False
+        self.opening: asyncio.Task[None] | None = None
 
     async def setup(self, worker: Any) -> None:
-        """Unpack the files. A worker of another version or another program does nothing: it gets no tickets."""
+        """Begin to unpack the files. A worker of another version or another program gets no tickets."""
         host = getattr(worker, HOST, None)
         if host is None or self.announcement.versions != own_versions():
             self.problem = f"it has {own_versions()}"
             return
+        self.opening = asyncio.create_task(self._open(worker, host))
+
+    async def _open(self, worker: Any, host: Any) -> None:
         try:
-            self.pool = await asyncio.to_thread(host.open_run, self.announcement)
+            pool = await asyncio.to_thread(host.open_run, self.announcement)
         except Exception as error:  # noqa: BLE001 -- such as a full disk: the coordinator gets the reason, the worker goes on
             self.problem = f"{type(error).__name__}: {error}"
+        else:
+            if self.is_over:
+                await asyncio.to_thread(pool.close)
+                return
+            self.pool = pool
+        worker.log_event(self.name, {"ready": True})
 
-    async def teardown(self, worker: Any) -> None:  # noqa: ARG002
-        """End the slots: the run has ended, or its coordinator is gone."""
+    async def teardown(self, worker: Any) -> None:
+        """End the slots: the run has ended, its coordinator is gone, or the worker shuts down."""
+        self.is_over = True
+        if self.opening is not None:
+            await self.opening
         if self.pool is not None:
-            await asyncio.to_thread(self.pool.close)
+            waits = worker.status.name == "running"
+            await asyncio.to_thread(self.pool.close, waits_for_hooks=waits)
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:  # noqa: ARG002
         """Called for each task that changes its state: one whose result is not needed any more is ended."""
@@ -112,18 +153,8 @@ def run_ticket(run: str, key: str, ticket: str) -> tuple[str, bytes, bytes]:
     """The answer to a ticket: its kind, then a line or a reason, then an archive. Runs in a thread of the worker."""
     worker = get_worker()
     name = plugin_name(run)
-    plugin = _plugin(worker, name)
+    plugin: Any = worker.plugins.get(name)
     if plugin is None or plugin.pool is None:
         return "unusable", (plugin.problem if plugin else "it did not get the files of the run").encode(), b""
-    return plugin.pool.run(key, ticket, lambda: worker.log_event(name, {"judging": key}))
-
-
-def _plugin(worker: Any, name: str) -> AnnouncementPlugin | None:
-    """The plug-in, once it is set up: a worker that has just come may get a ticket before."""
-    deadline = time.monotonic() + CLUSTER_SECONDS
-    while time.monotonic() < deadline:
-        found = worker.plugins.get(name)
-        if isinstance(found, AnnouncementPlugin) and (found.pool or found.problem):
-            return found
-        time.sleep(0.02)
-    return None
+    pool: SlotPool = plugin.pool
+    return pool.run(key, ticket, lambda: worker.log_event(name, {"judging": key}))

@@ -7,6 +7,7 @@ import fcntl
 import os
 import tempfile
 import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,14 @@ from distributed import Worker
 from skillgym_action.engines.announcement import own_versions
 from skillgym_action.engines.dask_engine import security
 from skillgym_action.engines.dask_remote import HOST, VERSIONS
-from skillgym_action.engines.slots import SlotPool, worker_folders
+from skillgym_action.engines.slots import SlotPool
+from skillgym_action.filesystem.bundle import BundleError
 from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.model.errors import EngineError
 from skillgym_action.remote_limits import CLUSTER_SECONDS, DEFAULT_WORKER_WAIT_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from skillgym_action.cancellation import Cancellation
     from skillgym_action.engines import Announcement
@@ -44,22 +46,50 @@ class WorkerHost:
         if base.is_symlink() or base.stat().st_uid != os.getuid():
             raise EngineError(f"{base} belongs to another user", remedy="remove it, or set TMPDIR")
         base.chmod(0o711)
-        worker_folders(base)
-        self.folder = Path(tempfile.mkdtemp(dir=base, prefix="worker-"))
-        self.folder.chmod(0o711)
-        self._lock = os.open(f"{self.folder}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        with _locked(base):  # no other worker that starts may remove the new folder before its lock is taken
+            _remove_folders_of_killed_workers(base)
+            self.folder = Path(tempfile.mkdtemp(dir=base, prefix="worker-"))
+            self.folder.chmod(0o711)
+            self._lock = os.open(f"{self.folder}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def open_run(self, announcement: Announcement) -> SlotPool:
         """The slots of a run. Raises OSError, BundleError."""
         folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=f"{announcement.digest[:12]}-"))
-        return SlotPool(announcement, folder, self._environment, self._own)
+        try:
+            return SlotPool(announcement, folder, self._environment, self._own)
+        except (OSError, BundleError):
+            remove_path(folder)
+            raise
 
     def close(self) -> None:
         """Remove the folder."""
         remove_path(self.folder)
         Path(f"{self.folder}.lock").unlink(missing_ok=True)
         os.close(self._lock)
+
+
+def _remove_folders_of_killed_workers(base: Path) -> None:
+    """Remove folders in ``base`` whose lock no process has."""
+    for lock in base.glob("*.lock"):
+        with suppress(OSError):
+            descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove_path(lock.with_suffix(""))
+                lock.unlink()
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def serve(

@@ -28,7 +28,8 @@ FORMATS = {
     "skill-evals": "skillgym_action.skill_evals.suite",
     "harbor": "skillgym_action.harbor.suite",
 }
-
+FORMAT_ALIASES = {"evals": "skill-evals"}
+"""Other words for a format that options accept."""
 
 # Words of which a file's name has one in a format: without them its module is not imported to look at the file.
 WORDS_IN_NAMES = {"skill-evals": ("eval", "quer")}

@@ -20,7 +20,7 @@ from skillgym_action.documents.container_sections import (
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_TEMPLATE
 from skillgym_action.formats import vendored_folder
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS, MAX_REPLY_PATH_CHARACTERS
-from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match
+from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match, meant_word
 from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Bootstrap, Invalid, NotASuite, WorkspaceSpec
 
@@ -77,7 +77,7 @@ def written_like_one(remedy: str) -> NotASuite:
     """The near miss of a program that is called and written like a suite, but does not import what suites import."""
     return NotASuite(
         reason="has the name and the form of a suite, but does not import skillgym, so it is not run",
-        remedy=f"{remedy}, or leave it out with !PATH",
+        remedy=f"{remedy}, or exclude it with !PATH",
         near_miss=True,
     )
 
@@ -86,7 +86,7 @@ def misnamed(what: str, pattern: str) -> NotASuite:
     """The near miss of a program that does ``what`` suites do, but is not called like one."""
     return NotASuite(
         reason=f"{what}, but its name does not match {pattern}, so it is not run",
-        remedy=f"rename it to {pattern}, or leave it out with !PATH",
+        remedy=f"rename it to {pattern}, or exclude it with !PATH",
         near_miss=True,
     )
 
@@ -225,7 +225,7 @@ def _program(source: SuiteFile, imports: ImportNames) -> dict[str, object]:
         )
         if not missing or not known or missing[1] == imports.known[0]:
             raise
-        remedy = f"did you mean {imports.known[0]!r} for {missing[1]!r}?"
+        remedy = meant_word(imports.known[0], missing[1])
         raise SuiteError.of(replace(first, remedy=remedy), *error.problems[1:]) from error
 
 

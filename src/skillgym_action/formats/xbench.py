@@ -140,7 +140,7 @@ def _doubles(document: Document, cases: list[object]) -> dict[int, list[Problem]
             and first.setdefault(case_id, index) != index
         ):
             location = document.locate(("cases", first[case_id], "id"))
-            message = f"the id {case_id!r} is already that of cases[{first[case_id]}] at {location}"
+            message = f"the id {case_id!r} is already used by cases[{first[case_id]}] at {location}"
             wrong[index] = [_problem(document, ("cases", index, "id"), message, remedy="rename one of them")]
     return wrong
 

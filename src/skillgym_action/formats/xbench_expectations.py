@@ -23,7 +23,7 @@ from skillgym_action.documents.json_schemas import FREE_KEYS
 from skillgym_action.documents.option_values import WHOLE
 from skillgym_action.javascript.regex import Patterns
 from skillgym_action.limits import MAX_EXPECTATION_CHARACTERS, MAX_EXPECTATION_RULE_WORDS, MAX_SUITE_SECONDS
-from skillgym_action.model.errors import closest_match
+from skillgym_action.model.errors import closest_match, meant_word, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Text = Annotated[str, Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SUITE_SECONDS)]
 
-_PATH_REMEDY = "paths are relative to the workspace, and stay inside"
+_PATH_REMEDY = "paths are relative to the workspace, and must not lead out of it"
 _RULES = ("exists", "contains", "matches")
 _RULES_REMEDY = "write file:PATH exists, file:PATH contains 'TEXT' or file:PATH matches /REGEX/"
 
@@ -145,7 +145,7 @@ def parse_text(text: str, patterns: Patterns | None = None) -> ParsedExpectation
     if not colon or prefix not in KIND_BY_PREFIX:
         meant = closest_match(prefix.strip().lower(), KIND_BY_PREFIX)
         known = ", ".join(f"{kind}:" for kind in KIND_BY_PREFIX)
-        remedy = f"did you mean {meant}:?" if meant else f"an expectation starts with one of {known}"
+        remedy = meant_word(f"{meant}:") if meant else f"an expectation starts with one of {known}"
         raise GrammarError(f"unknown kind of expectation: {text[:60]!r}", remedy)
     if not (rest := rest.strip()):
         raise GrammarError(f"nothing follows {prefix}:", _RULES_REMEDY if prefix == "file" else None)
@@ -227,8 +227,8 @@ def _no_rule(words: list[str]) -> GrammarError:
     if "matches" in words[1:]:
         return GrammarError("matches needs a regular expression between slashes", _RULES_REMEDY)
     for word in reversed(words[1:][-MAX_EXPECTATION_RULE_WORDS:]):
-        if meant := closest_match(word, _RULES, 0.75):
-            return GrammarError(f"unknown rule {word!r}", f"did you mean {meant!r}?")
+        if remedy := suggestion(word, _RULES, 0.75):
+            return GrammarError(f"unknown rule {word!r}", remedy)
     return GrammarError("says nothing about the file", _RULES_REMEDY)
 
 

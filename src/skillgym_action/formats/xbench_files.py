@@ -16,7 +16,7 @@ CUT = 60_000  # characters; a head that long may end before the first "expect"
 OWN_ENDING = ".bench.json"
 _LIKENESS = 0.8
 _NOT_JSON = object()
-_LEAVE_OUT = "correct it, or leave it out with !PATH"
+_LEAVE_OUT = "correct it, or exclude it with !PATH"
 _KEY = re.compile(r'"(\w{1,40})"[ \t]*:')
 
 
@@ -56,7 +56,7 @@ def rejection(path: str, head: str) -> NotASuite | None:
         return NotASuite(reason=f"is in the folder {folder}, and not an x-bench suite")
     if not head.replace("\0", "").strip("\ufeff\ufffd \t\r\n"):
         return NotASuite(
-            reason="is empty, and in a folder for suites", remedy="write a suite, or remove it", near_miss=True
+            reason="is empty, but in a folder for suites", remedy="write a suite, or remove it", near_miss=True
         )
     value = _value(head)
     if value is _NOT_JSON:
@@ -88,7 +88,7 @@ def _misnamed(head: str) -> NotASuite | None:
         return None
     return NotASuite(
         reason="has cases with prompts, but its name does not match *.bench.json, so it is not run",
-        remedy="rename it to *.bench.json, or leave it out with !PATH",
+        remedy="rename it to *.bench.json, or exclude it with !PATH",
         near_miss=True,
     )
 

@@ -80,6 +80,10 @@ class CaseSection(XbenchSection):
     runners: list[Text] = Field(default_factory=list)
 
 
+class SuiteArmSection(ArmSection):
+    """``arms.<id>`` of a suite: variables have plain values, so schema and texts differ from the configuration's."""
+
+
 class SuiteSection(XbenchSection):
     """A whole suite file."""
 
@@ -91,4 +95,4 @@ class SuiteSection(XbenchSection):
     tags: list[Text] = Field(default_factory=list)
     workspace: SuiteWorkspaceSection = SuiteWorkspaceSection()
     runners: list[Text] = Field(default_factory=list)
-    arms: Annotated[dict[str, ArmSection], Field(json_schema_extra=NAMED_ARMS)] | None = None
+    arms: Annotated[dict[str, SuiteArmSection], Field(json_schema_extra=NAMED_ARMS)] | None = None

@@ -7,7 +7,7 @@ from typing import Any
 from skillgym_action.documents.json_schemas import FREE_KEYS, any_of, has, matching
 from skillgym_action.limits import MAX_CASE_ID_CHARACTERS, MAX_EXPECTATION_CHARACTERS, MAX_SUITE_CASES
 
-_ARMS = "ArmSection"  # its keys are those of configurations, where no key is free
+_ARMS = "SuiteArmSection"  # its keys are those of configurations, where no key is free
 _PLAIN = r"[^\u0000\ud800-\udfff]"
 _OUTSIDE = r"['\"]?([/\\]|[A-Za-z]:[\\/]|(\./)*\.\.(/|['\"\s]|$))"
 _FOUND = r"exists\s*$|contains\s+(?!(''|\"\")\s*$)\S|matches\s+/(?!/)[\s\S]+/[A-Za-z]*\s*$"

@@ -12,7 +12,7 @@ StatusMode = Literal["auto", "on", "off"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublisherOptions:
-    """``comment_when``: when a comment is created; an existing comment is always updated.
+    """``comment_when``: when a comment is created; with ``update``, an existing comment is always updated.
 
     ``period``: seconds between updates of the comment during the run; ``budget``: dollars that the run may spend.
     """

@@ -86,7 +86,7 @@ class TaskPreparation:
             if failed >= check.retries:
                 message = f"the health check failed {check.retries} times: {check.command}: {_last_lines(tried.tail)}"
                 return _trouble(message)
-            time.sleep(check.interval if began >= starting else check.start_interval)
+            container.pause(check.interval if began >= starting else check.start_interval)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -73,7 +73,7 @@ class TaskFolder:
         return Problem(message=message, location=Location(path=self.shown(name)), remedy=remedy)
 
     def problems(self) -> Iterator[Problem]:
-        """What is missing, and which folders cannot be used."""
+        """What is missing, and which folders cannot be used. Raises SuiteError."""
         if not self.has(INSTRUCTION):
             yield self.problem(INSTRUCTION, "is missing: the task has no prompt", "write it; it is the agent's prompt")
         if not self.has(TEST_SCRIPT):
@@ -104,14 +104,28 @@ class TaskFolder:
 
     def _digests(self, part: str) -> Iterator[tuple[str, str]]:
         """SHA-256 and path of each file in one of the folders, that is neither empty nor large; links are left out."""
-        for file in _regular_files(self.folder / part):
+        for file in self._regular_files(part):
             if 0 < file.stat().st_size <= MAX_COMPARED_BYTES:
                 yield sha256(file.read_bytes()).hexdigest(), file.relative_to(self.folder).as_posix()
 
+    def _regular_files(self, part: str) -> list[Path]:
+        """The regular files below one of the folders, sorted; neither links nor what is behind them. Raises SuiteError.
+
+        They are not opened as files of the suite, whose digests leave out data that only the suite reads.
+        """
+        found = list(islice((self.folder / part).rglob("*"), MAX_HARBOR_FILES + 1))
+        if len(found) > MAX_HARBOR_FILES:
+            message = f"has more than {MAX_HARBOR_FILES:,} files and folders"
+            raise SuiteError.of(self.problem(part, message, "put them into an archive that the Dockerfile unpacks"))
+        return [file for file in sorted(found) if not file.is_symlink() and file.is_file()]
+
     def digest(self, part: str) -> str:
-        """SHA-256 over the paths and contents of the files in one of the folders; those of links are left out."""
+        """SHA-256 over the paths and contents of the files in one of the folders; those of links are left out.
+
+        Raises SuiteError.
+        """
         whole = sha256()
-        for file in _regular_files(self.folder / part):
+        for file in self._regular_files(part):
             with file.open("rb") as opened:
                 content = file_digest(opened, "sha256").hexdigest()
             whole.update(f"{file.relative_to(self.folder).as_posix()}\0{content}\n".encode(errors="surrogateescape"))
@@ -134,13 +148,3 @@ class TaskFolder:
         if UNUSABLE.search(prompt):
             raise SuiteError.of(self.problem(INSTRUCTION, "contains a NUL character", "remove it"))
         return prompt
-
-
-def _regular_files(folder: Path) -> list[Path]:
-    """The regular files below a folder, sorted; neither links nor what is behind them.
-
-    They are not opened as files of the suite, whose digests leave out data that only the suite reads.
-    """
-    return [
-        file for file in sorted(islice(folder.rglob("*"), MAX_HARBOR_FILES)) if not file.is_symlink() and file.is_file()
-    ]

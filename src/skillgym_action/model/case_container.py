@@ -40,6 +40,10 @@ class CaseContainer(Protocol):
         """Run a program to its end, with its output in artifacts. Afterwards no process is left in the container."""
         ...
 
+    def pause(self, seconds: float) -> None:
+        """Wait. Raises InterruptedError, an OSError, once the run is cancelled."""
+        ...
+
 
 class ContainerPreparation(Protocol):
     """What is done in the container of a session before its agent starts."""

@@ -45,7 +45,7 @@ class ContainerLimits:
     """Upper limits of one container; None: no limit.
 
     ``cpus``: processors, also parts of one. ``memory``: bytes of all its processes; swap is not used. ``pids``:
-    processes and threads at one time. ``disk``: bytes written to its own layer and volumes.
+    processes and threads at one time. ``disk``: bytes written to its own layer, without volumes.
     """
 
     cpus: float | None = None

@@ -7,6 +7,7 @@
     ├── InstallError              INCONCLUSIVE: an agent's CLI cannot be installed; in a run it is trouble of a session
     ├── SandboxError              INCONCLUSIVE: containers cannot be made; in a session it is trouble of the session
     ├── EngineError               INCONCLUSIVE: the cluster that runs sessions is lost or has no workers
+    ├── UnusableStoreError        INCONCLUSIVE: a store of results cannot be read
     ├── OutputError               INCONCLUSIVE: the run directory or a report cannot be written
     │   └── PublishError          the same of some reports; the others have been written
     └── GitHubError               becomes a warning: no verdict depends on GitHub's API
@@ -163,8 +164,19 @@ def closest_match(word: str, known: Iterable[str], likeness: float = 0.6) -> str
     return next(iter(get_close_matches(word, candidates, n=1, cutoff=likeness)), None)
 
 
+def meant_word(meant: str, written: str | None = None) -> str:
+    """The remedy that names the word that is probably meant; with ``written``, what stands in its place."""
+    instead = f" instead of {written!r}" if written is not None else ""
+    return f"did you mean {meant!r}{instead}?"
+
+
+def suggestion(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """A remedy that names the closest known word; None: no similarity reaches ``likeness`` (0 to 1)."""
+    meant = closest_match(word, known, likeness)
+    return meant_word(meant) if meant else None
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A remedy that names the closest known word, or all known words."""
     choices = sorted(known)
-    meant = closest_match(word, choices)
-    return f"did you mean {meant!r}?" if meant else f"known: {', '.join(choices)}"
+    return suggestion(word, choices) or f"known: {', '.join(choices)}"

@@ -99,8 +99,8 @@ class Unrunnable:
 class Plan:
     """What will run, and what cannot. Entries are numbered by ``index`` in the order in which reports show them.
 
-    ``warnings``: about files that are no suites, and filters that select nothing. ``nothing_selected``: why the filters
-    leave no case of any shard; None: they leave some, or there is none to begin with. ``unchanged``: that only changed
+    ``warnings``: about files that are no suites, and filters that select nothing. ``nothing_selected``: that there is
+    no suite, or why the filters leave no case of any shard; None: there are cases. ``unchanged``: that only changed
     skills were to run, and none has changed; None: otherwise. ``selection``: the executions that a change touches;
     None: all run. ``shards_digest``: that of the stored plan whose shard this is; None: of none.
     """
@@ -110,7 +110,7 @@ class Plan:
     executions: tuple[Execution, ...]
     unrunnable: tuple[Unrunnable, ...]
     warnings: tuple[Problem, ...] = ()
-    nothing_selected: str | None = None
+    nothing_selected: Problem | None = None
     unchanged: str | None = None
     selection: CaseSelection | None = None
     shards_digest: str | None = None

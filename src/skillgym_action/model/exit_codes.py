@@ -25,12 +25,12 @@ class ExitCode(IntEnum):
 
 
 EXIT_CODES = {
-    ExitCode.PASSED: "passed",
-    ExitCode.FAILED: "tests failed",
+    ExitCode.PASSED: "the run passed or was not gated, or the command succeeded",
+    ExitCode.FAILED: "the run failed, or a check found a problem",
     ExitCode.INVALID_INPUT: "usage, configuration or suite error, or nothing to run",
-    ExitCode.INCONCLUSIVE: "inconclusive: something could not be judged, or a result could not be written",
+    ExitCode.INCONCLUSIVE: "inconclusive: sessions could not be judged, or results could not be written",
     ExitCode.CANCELLED: "cancelled by SIGINT or SIGTERM; results so far are reported",
-    ExitCode.INTERNAL_ERROR: "internal error, please report it; the message names a file with what is needed",
-    ExitCode.BROKEN_PIPE: "the reader of standard output has exited; a run is still finished and reported",
+    ExitCode.INTERNAL_ERROR: "internal error; please report it with the file that the message names",
+    ExitCode.BROKEN_PIPE: "the reader of standard output has exited; a run still finishes and writes its reports",
 }
 """The meanings in ``--help`` and in the documentation, in that order."""

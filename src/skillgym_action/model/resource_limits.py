@@ -28,7 +28,7 @@ _UNITS = (
     | {f"{letter}b".lower(): 1000**power for power, letter in enumerate(_POWERS, start=1)}
 )
 _SIZE = re.compile(r"(\d{1,19}(?:\.\d{1,6})?)\s*([A-Za-z]*)")
-_EXAMPLE = "write a number of bytes, or 512MiB, 4 GiB, 2GB"
+_EXAMPLE = "write a number of bytes, or a size such as 512MiB, 4 GiB or 2GB"
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _PAIR = re.compile(r"""["']?(\w+)["']?\s*[=:]\s*["']?([^"']*?)["']?\s*""")
 

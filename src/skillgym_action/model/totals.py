@@ -14,13 +14,12 @@ from skillgym_action.model.session_report import Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from skillgym_action.model.result import Result
     from skillgym_action.model.samples import Samples
 
 _TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_tokens", "total_tokens")
-_tokens_of: Callable[[Usage], tuple[int | None, ...]] = attrgetter(*_TOKENS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,7 +137,7 @@ def totals(results: Iterable[Result], repetitions: int | None = None, others: It
 def _sum_of_tokens(usages: list[Usage]) -> Usage:
     """The known tokens; None for those that are known of no execution."""
     sums = {}
-    for name, column in zip(_TOKENS, zip(*map(_tokens_of, usages), strict=True), strict=False):
-        if values := [value for value in column if value is not None]:
+    for name in _TOKENS:  # one after the other: all columns of a large run at once take as much memory as its sessions
+        if values := [value for value in map(attrgetter(name), usages) if value is not None]:
             sums[name] = sum(values)
     return Usage(**sums)

@@ -70,7 +70,7 @@ TROUBLES: dict[str, TroubleKind] = {
     "content-policy": TroubleKind(
         label="Content policy",
         origin="runner",
-        remedy="the service refused the request or its answer; change the prompt, or name another model",
+        remedy="the service refused the request or its answer; change the prompt, or use another model",
     ),
     "provider": TroubleKind(
         label="Provider error", origin="runner", retries=2, remedy="the model's service failed; run again later"
@@ -85,64 +85,64 @@ TROUBLES: dict[str, TroubleKind] = {
         label="Rejected model",
         origin="model-rejected",
         stops_runner=True,
-        remedy="name a model this agent and key may use",
+        remedy="use a model that this agent and this key can access",
     ),
     "agent-missing": TroubleKind(
         label="Agent missing",
         origin="runner",
         stops_runner=True,
-        remedy="install the agent's CLI, or give its path as agent.command",
+        remedy="install the agent's CLI, or set agent.command to its path",
     ),
     "timeout": TroubleKind(
         label="Timeout",
         origin=LIMIT,
         status=Status.FAILED,
         errored_origin="timeout",
-        remedy="raise the case's timeout, or ask for less",
+        remedy="raise the case's timeout, or make the task smaller",
     ),
     "max-steps": TroubleKind(
         label="Max steps exceeded",
         origin=LIMIT,
         status=Status.FAILED,
         errored_origin="max-steps",
-        remedy="raise --max-steps, or ask for less",
+        remedy="raise --max-steps, or make the task smaller",
     ),
     "budget-exceeded": TroubleKind(
         label="Budget exceeded",
         origin=LIMIT,
         status=Status.FAILED,
         errored_origin="runner",
-        remedy="raise the case's budget, or ask for less",
+        remedy="raise the case's budget, or make the task smaller",
     ),
     "resource-limit": TroubleKind(
         label="Resource limit exceeded",
         origin=LIMIT,
         status=Status.FAILED,
-        remedy="raise the limit (--limits, limits of the suite's workspace), or ask for less",
+        remedy="raise the limit (--limits, limits of the suite's workspace), or make the task smaller",
     ),
     "out-of-memory": TroubleKind(
         label="Out of memory",
         origin=LIMIT,
         status=Status.FAILED,
-        remedy="raise the container's memory limit (limits.memory of the suite's workspace), or ask for less",
+        remedy="raise the container's memory limit (limits.memory of the suite's workspace), or make the task smaller",
     ),
     "context-exceeded": TroubleKind(
         label="Context window exceeded",
         origin=MODEL,
         status=Status.FAILED,
-        remedy="ask for less, attach less, or name a model with a larger context window",
+        remedy="make the task smaller, attach fewer files, or use a model with a larger context window",
     ),
     "output-limit": TroubleKind(
         label="Output limit reached",
         origin=MODEL,
         status=Status.FAILED,
-        remedy="ask for less at once, or raise the agent's limit of output tokens",
+        remedy="ask for shorter answers, or raise the agent's limit of output tokens",
     ),
     "refused": TroubleKind(
         label="Refused by the model",
         origin=MODEL,
         status=Status.FAILED,
-        remedy="read the answer in the session report; change the prompt, or name another model",
+        remedy="read the answer in the session report; change the prompt, or use another model",
     ),
     "runner-crash": TroubleKind(
         label="Runner crash", origin="runner", retries=1, remedy="read stdout.log and stderr.log of the session"
@@ -152,7 +152,7 @@ TROUBLES: dict[str, TroubleKind] = {
         label="Container",
         origin="workspace",
         retries=1,
-        remedy="check the engine with `skillgym-action doctor`, and the image of the suite's workspace",
+        remedy="check the container engine with `skillgym-action doctor`, and the image of the suite's workspace",
     ),
     "workspace-bootstrap": TroubleKind(
         label="Workspace bootstrap",
@@ -163,10 +163,10 @@ TROUBLES: dict[str, TroubleKind] = {
     "normalization": TroubleKind(
         label="Report normalization",
         origin="normalization",
-        remedy="the agent's output was not understood; compare its version with the verified one",
+        remedy="the agent's output could not be parsed; compare the agent's version with the verified one",
     ),
     "snapshot": TroubleKind(
-        label="Snapshot verification", origin="snapshot", remedy="update the snapshots, or spend less"
+        label="Snapshot verification", origin="snapshot", remedy="update the snapshots, or reduce the number of tokens"
     ),
     "assert-hook": TroubleKind(
         label="Assert hook crash", origin="assert-hook", remedy="fix the suite: its check raised an error"
@@ -174,12 +174,12 @@ TROUBLES: dict[str, TroubleKind] = {
     "grader": TroubleKind(
         label="Grader error",
         origin="grader",
-        remedy="set up the judge, or fix the grader: it gave neither pass nor fail",
+        remedy="set up the judge, or fix the grader: it returned neither pass nor fail",
     ),
     "worker-lost": TroubleKind(
         label="Worker lost",
         origin="worker",
-        remedy="look at the workers: memory, evictions, network; raise --lost-retries if they come and go",
+        remedy="check memory, evictions and network of the workers; raise --lost-retries if workers are often replaced",
     ),
     "worker-answer": TroubleKind(
         label="Answer of a worker refused",

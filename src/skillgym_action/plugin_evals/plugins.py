@@ -5,17 +5,26 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import SKILL_FILE, name_refusal, read_skill
-from skillgym_action.documents.user_files import kind_of
+from skillgym_action.documents.documents import read_document
+from skillgym_action.documents.skill_files import (
+    PLUGIN_MANIFESTS,
+    PLUGIN_SERVERS_FILE,
+    PLUGIN_SERVERS_KEY,
+    SKILL_FILE,
+    name_refusal,
+    read_skill,
+)
+from skillgym_action.documents.suite_values import SuiteValue
+from skillgym_action.documents.user_files import kind_of, read_text
 from skillgym_action.limits import MAX_PLUGIN_FOLDERS
+from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.suite import SkillUnderTest, WorkspaceSpec
 from skillgym_action.plugin_evals.case_places import CasePlaces
-from skillgym_action.plugin_evals.suite_names import MANIFESTS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.formats import SuiteFile
     from skillgym_action.plugin_evals.case_files import PluginFiles
 
@@ -29,13 +38,17 @@ def plugin_folder(manifest: Path) -> Path:
 
 
 class PluginsUnderTest:
-    """The plugin of a suite, as it is in the checkout that agents work on, and others that cases name."""
+    """The plugin of a suite, as it is in the checkout that agents work on, and others that cases name.
+
+    ``warnings``: what of the plugins that were read has no effect.
+    """
 
     def __init__(self, source: SuiteFile, files: PluginFiles, manifest: SuiteValue) -> None:
         """``manifest``: the content of the suite file."""
         self._files, self._skill_files = files, source.skills
         self._own, self._manifest = plugin_folder(source.skills.file), manifest
         self._known: dict[Path, tuple[SkillUnderTest, ...]] = {}
+        self.warnings: list[Problem] = []
         workspace = source.skills.settings.workspace
         self.workspace = WorkspaceSpec(source=workspace, committed=workspace == "empty")
 
@@ -51,13 +64,12 @@ class PluginsUnderTest:
         """
         if named is None:
             return self._plugin(self._own, self._manifest)
-        found: dict[str, SkillUnderTest] = {}
+        found: dict[tuple[str, str], SkillUnderTest] = {}
         for value in named:
             folder = self._in_head(CasePlaces(case, self._files).path(value, anywhere=True))
             for entry in self._plugin(folder, value):
-                if entry.name in found and found[entry.name].folder != entry.folder:
+                if found.setdefault((entry.name, entry.packaging), entry).folder != entry.folder:
                     raise value.error(f"has {entry.name}, which another plugin has, too", "name one of them")
-                found[entry.name] = entry
         return tuple(found.values())
 
     def _in_head(self, folder: Path) -> Path:
@@ -74,24 +86,51 @@ class PluginsUnderTest:
     def _read(self, folder: Path, value: SuiteValue) -> tuple[SkillUnderTest, ...]:
         """A plugin, followed by its skills. Raises SuiteError."""
         shown = self._skill_files.shown(folder)
-        if not any(kind_of(folder / manifest) == "file" for manifest in MANIFESTS):
+        manifest = self._manifest_in(folder)
+        if manifest is None:
             raise value.error(f"there is no plugin in {shown}", "name a folder with .claude-plugin/plugin.json")
-        name = self.own_name if folder == self._own else folder.name
+        name = self.own_name if folder == self._own else manifest.text("name") or folder.name
         if refused := name_refusal(name):
             raise value.error(f"the name {name[:60]!r} of the plugin {refused}", "write one word, such as pdf-tools")
-        skills = folder / _SKILLS
-        entries = [SkillUnderTest(name=name, folder=folder, packaging="plugin")]
+        entries = [SkillUnderTest(name=name, folder=folder, packaging="plugin"), *self._skills_in(folder / _SKILLS)]
+        if len({(entry.name, entry.packaging) for entry in entries}) < len(entries):
+            raise value.error(f"two skills of {shown} have the same name", "rename one of them")
+        self.warnings.extend(self._servers(folder, name, manifest))
+        return tuple(entries)
+
+    def _manifest_in(self, folder: Path) -> SuiteValue | None:
+        """The manifest of the plugin in a folder; None if there is none. Raises SuiteError."""
+        file = next((folder / path for path in PLUGIN_MANIFESTS if kind_of(folder / path) == "file"), None)
+        if file is None:
+            return None
+        path = self._skill_files.shown(file)
+        text = read_text(file, path=path, error=SuiteError, opener=self._skill_files.opener)
+        document = read_document(text, path=path, kind="json", error=SuiteError)
+        manifest = SuiteValue(source=document, value=document.value)
+        manifest.mapping()
+        return manifest
+
+    def _servers(self, folder: Path, name: str, manifest: SuiteValue) -> Iterator[Problem]:
+        """A warning if the plugin has MCP servers: they are left out of the copies of the plugin."""
+        message = f"the MCP servers of the plugin {name} are not started"
+        remedy = "if a case needs a server, add .mcp.json to the files of an arm"
+        if manifest.member(PLUGIN_SERVERS_KEY).value:
+            yield manifest.member(PLUGIN_SERVERS_KEY).problem(message, remedy)
+        elif kind_of(file := folder / PLUGIN_SERVERS_FILE) == "file":
+            yield Problem(message=message, location=Location(path=self._skill_files.shown(file)), remedy=remedy)
+
+    def _skills_in(self, skills: Path) -> Iterator[SkillUnderTest]:
+        """The skills of a plugin. Raises SuiteError."""
         if kind_of(skills) != "folder" or self._skill_files.refusal(skills):
-            return tuple(entries)
+            return
         try:
             folders = sorted(islice(skills.iterdir(), MAX_PLUGIN_FOLDERS))
         except OSError as error:
-            raise value.error(f"{shown}/{_SKILLS} cannot be listed: {error.strerror}") from error
+            message = f"cannot be listed: {error.strerror}"
+            location = Location(path=self._skill_files.shown(skills))
+            raise SuiteError.of(Problem(message=message, location=location)) from error
         for one in folders:
             if kind_of(one / SKILL_FILE) == "file":
                 path = self._skill_files.shown(one / SKILL_FILE)
                 known = read_skill(one, path=path, opener=self._skill_files.opener)
-                entries.append(SkillUnderTest(name=known.installed_name, folder=one, packaging="in-plugin"))
-        if len({(entry.name, entry.packaging) for entry in entries}) < len(entries):
-            raise value.error(f"two skills of {shown} have the same name", "rename one of them")
-        return tuple(entries)
+                yield SkillUnderTest(name=known.installed_name, folder=one, packaging="in-plugin")

@@ -64,7 +64,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         format="plugin-evals",
         cases=tuple(loaded.cases),
         invalid=tuple(loaded.invalid),
-        warnings=tuple(loaded.warnings),
+        warnings=(*loaded.warnings, *loaded.plugins.warnings),
         hidden=tuple(path for root in roots if not (path := files.shown(root)).startswith("/")),
     )
 
@@ -88,7 +88,7 @@ class _Cases:
             case_id = case_id_of(written)
             read = plugin_case(written, files, self.plugins.workspace, self.patterns)
             if first := self.places.get(read.case.id):
-                message = f"the name {read.case.id!r} is already that of the case at {first}"
+                message = f"the name {read.case.id!r} is already used by the case at {first}"
                 raise SuiteError.of(Problem(message=message, location=read.case.location, remedy="rename one of them"))
             skills = self.plugins.skills(folder, read.plugins)
         except SuiteError as error:

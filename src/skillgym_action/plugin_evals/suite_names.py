@@ -7,7 +7,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import IN_RESULTS
+from skillgym_action.documents.skill_files import IN_RESULTS, PLUGIN_MANIFESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import NotASuite
 
 PROMPT, SETTINGS = "prompt.md", "case.yaml"
-MANIFESTS = (".claude-plugin/plugin.json", "plugin.json")
-"""Where the manifest of a plugin is, relative to the plugin."""
 DEFAULT_FOLDER = "evals"
 _NAME = re.compile(r"(^|/)(prompt\.md|case\.ya?ml)$", re.IGNORECASE)
 _MANIFEST = re.compile(r"(^|/)plugin\.json$", re.IGNORECASE)
@@ -48,7 +46,7 @@ def part_of(path: str, read: Callable[[str], str | None]) -> str | None:
     """
     folder = PurePosixPath(path).parent
     for plugin in (folder, *folder.parents):
-        for manifest in MANIFESTS:
+        for manifest in PLUGIN_MANIFESTS:
             name = str(plugin / manifest)
             if (text := read(name)) is not None:
                 roots = [str(plugin / root) for root in eval_folders(text)]

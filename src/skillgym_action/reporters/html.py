@@ -57,8 +57,7 @@ def render(
 
     Raises ConfigError for ``templates`` that do not work.
     """
-    page = _page(report, templates)
-    head, _, foot = page.partition(_SESSIONS)
+    head, _, foot = _page(report, templates).partition(_SESSIONS)
     yield head
     if foot:
         yield from _sessions(report, artifacts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from urllib.parse import quote_plus
 from skillgym_action.limits import MAX_HTML_PATHS, MAX_HTML_STEPS, MAX_HTML_TEXT_CHARACTERS, MAX_SKILL_EVIDENCE
 from skillgym_action.model.scores import SCORE_DIGITS
 from skillgym_action.reporters.html_timeline import Json, LongText, first_difference, long_text, steps_of, text_of
-from skillgym_action.text.escaping import html_data, visible
+from skillgym_action.text.escaping import LONE_SURROGATE, html_data, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +36,6 @@ _CUTS = (
 )
 _CONTAINERS = frozenset({dict, list, tuple})
 _CUT = _CONTAINERS | {LongText}
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _encoded = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NUMBERS = {
     "usage": ("inputTokens", "outputTokens", "reasoningTokens", "cacheTokens", "totalTokens"),
@@ -63,7 +61,7 @@ def address(result: Result, *, other: bool = False) -> str:
 
 @lru_cache(maxsize=256)  # executions that follow each other have the same suite, case or runner
 def _quoted(text: str) -> str:
-    return quote_plus(_SURROGATE.sub("\ufffd", text))
+    return quote_plus(LONE_SURROGATE.sub("\ufffd", text))
 
 
 class Arms:

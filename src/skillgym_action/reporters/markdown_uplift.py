@@ -70,7 +70,7 @@ def arms_of(report: RunReport, budget: RowBudget) -> ArmComparisons:
     explanation = inline(arms_explained(report.uplifts)) if report.uplifts else NOTHING
     if not report.uplifts or not budget.take((explanation,), _HEAD):
         return NO_ARMS
-    words = ("Suite", "Runner", "Arms", "Assertions that hold", f"Uplift [95{NO_BREAK}%]", "Verdict")
+    words = ("Suite", "Runner", "Arms", "Assertions passed", f"Uplift [95{NO_BREAK}%]", "Verdict")
     rows = while_it_fits(map(_cells, report.uplifts), budget, _CELLS, tuple)
     table = Table(
         head=tuple(map(markup, words)),

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 OTHER_CASES_NOTE = f"† interval for the same cases again: fewer than {MIN_CASES} cases say nothing about other cases"
 MEANS_NOTE = (
-    "Time and tokens of an execution are the average of its sessions that passed, or of all if none did; "
-    "its cost is the sum of all"
+    "Time and tokens of an execution are the average of its sessions with a green status or, without such sessions, of "
+    "the last session of each repetition; its cost is the sum of all sessions"
 )
 LEVEL = "95 % interval"
 BAD_DAY = "A bad day of the model's service looks the same: if in doubt, run the baseline again."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.model.arm import WITH_SKILL
+from skillgym_action.model.arm import WITH_SKILL, compared
 from skillgym_action.model.verdicts import JUDGED
 from skillgym_action.text.escaping import path_key
 
@@ -142,25 +142,33 @@ def _tokens(result: Result) -> int | None:
     return result.usage.total_tokens if len(result.attempts) == 1 else None
 
 
-def _expectations(result: Result, attempt: Attempt) -> list[dict[str, Any]]:
-    """The assertions of a run. Only of one session the answers are stored; of the others whether each held."""
+def _expectations(result: Result, attempt: Attempt) -> list[dict[str, Any]] | None:
+    """The assertions of a run; None if results do not have their outcomes, such as of a repetition without arms.
+
+    Results have all outcomes of one session; in arms, they also have whether each compared assertion of the others
+    passed.
+    """
     outcomes = result.judgement.outcomes
     if len(_runs(result)) == 1 or attempt.directory == result.directory:
         return [
             {"text": one.assertion, "passed": one.passed is True, "evidence": one.evidence or one.explanation}
             for one in outcomes
         ]
-    names = [one.assertion for one in outcomes]
-    held = attempt.held if len(attempt.held) == len(names) else ()
-    return [{"text": name, "passed": one is True, "evidence": ""} for name, one in zip(names, held, strict=False)]
+    names = [one.assertion for one in compared(outcomes)]
+    if len(attempt.held) != len(names):
+        return None
+    outcomes_of_run = zip(names, attempt.held, strict=True)
+    return [{"text": name, "passed": passed is True, "evidence": ""} for name, passed in outcomes_of_run]
 
 
 def _grading(result: Result, attempt: Attempt) -> dict[str, Any]:
     expectations = _expectations(result, attempt)
-    return {"expectations": expectations, "summary": _summary(expectations)}
+    return {"expectations": expectations or [], "summary": _summary(expectations)}
 
 
-def _summary(expectations: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _summary(expectations: Sequence[dict[str, Any]] | None) -> dict[str, Any]:
+    if expectations is None:
+        return {"passed": None, "failed": None, "total": None, "pass_rate": None}
     passed, total = sum(one["passed"] for one in expectations), len(expectations)
     rate = round(passed / total, 4) if total else 0.0
     return {"passed": passed, "failed": total - passed, "total": total, "pass_rate": rate}
@@ -206,11 +214,17 @@ def _run(result: Result, attempt: Attempt) -> dict[str, Any]:
 
 
 def _run_summary(runs: Sequence[dict[str, Any]], arms: Sequence[str]) -> dict[str, Any]:
-    """Means, sample standard deviations, least and most of each arm; ``delta``: the first arm minus the second."""
+    """Means, sample standard deviations, least and most of each arm; ``delta``: the first arm minus the second.
+
+    If the pass rate of one run is unknown, so is the mean: the known ones are often those of failed runs.
+    """
     found: dict[str, Any] = {}
     for arm in arms:
         own = [run["result"] for run in runs if run["configuration"] == arm]
-        found[arm] = {name: _statistics([one[name] for one in own if one[name] is not None]) for name in _MEASURES}
+        known = {name: [one[name] for one in own if one[name] is not None] for name in _MEASURES}
+        if len(known["pass_rate"]) < len(own):
+            known["pass_rate"] = []
+        found[arm] = {name: _statistics(values) for name, values in known.items()}
     if len(arms) > 1:
         one, other = (found[arm] for arm in arms[:2])
         found["delta"] = {name: _delta(one[name]["mean"], other[name]["mean"], name) for name in _MEASURES}

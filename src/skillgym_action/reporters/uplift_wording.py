@@ -23,7 +23,7 @@ VERDICTS = {
     "nothing-compared": "nothing was judged in both arms",
 }
 _UPLIFT = (
-    "Only the first arm counts for the verdict. The uplift is how many percentage points more of the assertions hold "
+    "Only the first arm counts for the verdict. The uplift is how many percentage points more of the assertions pass "
     "in it: the mean over the cases that were judged in both, with a 95 % interval."
 )
 _SKILL = {
@@ -75,10 +75,10 @@ def uplift_amounts(found: Uplift) -> str:
 
 
 def _shares(found: Uplift) -> str:
-    """``80 % of assertions hold in with, 40 % in without``; empty if nothing was compared."""
+    """``80 % of assertions passed in with, 40 % in without``; empty if nothing was compared."""
     if found.share is None or found.other_share is None:
         return ""
-    return f"{percent(found.share)} of assertions hold in {found.arm}, {percent(found.other_share)} in {found.other}"
+    return f"{percent(found.share)} of assertions passed in {found.arm}, {percent(found.other_share)} in {found.other}"
 
 
 def incomplete(found: Uplift) -> str:

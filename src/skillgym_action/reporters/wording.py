@@ -95,7 +95,7 @@ def suites_from(origin: SuitesFrom) -> Iterator[tuple[str, tuple[str, ...]]]:
     if origin.removed:
         yield "not in the checkout, run as they are there", origin.removed
     if origin.configuration_differs:
-        yield "the configuration of the checkout is another one, and the one there counts", ()
+        yield "the configuration there differs from the one of the checkout, and is used", ()
 
 
 def changed_suites(report: RunReport) -> str | None:
@@ -317,8 +317,12 @@ def headline(report: RunReport) -> str:
 
 
 def is_cut_off(report: RunReport) -> bool:
-    """Whether results are missing that the run was to have, whatever is allowed to fail it."""
-    return report.cancelled or bool(report.incomplete) or any(map(is_over_budget, report.all_results))
+    """Whether results are missing that the run was to have, whatever is allowed to fail it.
+
+    A run for which no case was selected was to have none.
+    """
+    lacks = bool(report.incomplete) and bool(report.all_results or report.missing_shards)
+    return report.cancelled or lacks or any(map(is_over_budget, report.all_results))
 
 
 def is_over_budget(result: Result) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES
 from skillgym_action.model.errors import Problem
+from skillgym_action.repository import FETCH_BASE
 from skillgym_action.repository.walk import REGULAR_FILE
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from skillgym_action.processes.launcher import ProcessLauncher
     from skillgym_action.repository.committed_tree import CommittedTree
     from skillgym_action.repository.repository import Repository
-
-FETCH_BASE = "give actions/checkout fetch-depth: 0, or fetch the base branch"
 
 
 class SkillsAtBase:

@@ -40,6 +40,13 @@ IDENTITY = (
     "-c",
     "commit.gpgsign=false",
 )
+GIT_ENVIRONMENT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
+COMMIT_ALL = (
+    ("init", "--quiet", "--template=", "--initial-branch=main"),
+    ("add", "--all", "--force"),
+    (*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace"),
+)
+"""Arguments of the git commands that make a folder a repository, with everything in it as its only commit."""
 
 
 def repository_root(start: Path) -> Path:
@@ -142,9 +149,8 @@ class Repository:
 
     def commit_all(self, folder: Path) -> None:
         """Make a folder a new repository, with everything in it as its only commit. Raises OSError."""
-        self._git("init", "--quiet", "--template=", "--initial-branch=main", folder=folder)
-        self._git("add", "--all", "--force", folder=folder)
-        self._git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace", folder=folder)
+        for arguments in COMMIT_ALL:
+            self._git(*arguments, folder=folder)
 
     def copy_folder(self, folder: int, path: Path, target: Path, exclude: Iterable[Path]) -> None:
         """Copy an open folder, except ``.git``, special files, and what cannot be read.
@@ -204,10 +210,9 @@ class Repository:
         The configuration of the user and of the machine is not read, and no program that the checkout's own
         configuration names is started.
         """
-        environment = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
         where = folder or self.root
         try:
-            return self._processes.output(("git", *SAFE_GIT_OPTIONS, *arguments), cwd=where, env=environment)
+            return self._processes.output(("git", *SAFE_GIT_OPTIONS, *arguments), cwd=where, env=GIT_ENVIRONMENT)
         except subprocess.CalledProcessError as error:
             raise OSError(error.stderr.decode(errors="replace").strip()) from error
 

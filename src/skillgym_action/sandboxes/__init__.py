@@ -7,6 +7,7 @@ for. To add one: a module with a function ``sandbox(settings)``, a row in ``SAND
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, Self, cast
@@ -87,8 +88,11 @@ class Sandbox(Protocol):
         """
         ...
 
-    def sweep(self) -> tuple[str, ...]:
-        """Remove what runs that have ended without cleanup left: its names, escaped."""
+    def sweep(self, lease_seconds: float = math.inf) -> tuple[str, ...]:
+        """Remove what runs that have ended without cleanup left: its names, escaped.
+
+        Also containers that have run for ``lease_seconds``, of any run.
+        """
         ...
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import base64
 import json
 import socket
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -27,6 +27,8 @@ from skillgym_action.text.escaping import clipped, one_line, terminal_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
 
+    from requests import Response
+
 ENGINE_ERRORS = (DockerException, RequestException, OSError)
 DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 LABEL = "skillgym-action"
@@ -36,6 +38,14 @@ NOT_FOUND, SWITCHED = 404, 101  # HTTP
 FRAME_HEAD_BYTES = 8
 READ_BYTES = 256 * 1024
 START_IT = "start Docker, or set DOCKER_HOST to the address of an engine"
+
+
+class _Client(docker.APIClient):
+    """Closes the connection of a reply that is not read to its end, so that the engine ends what it does for it."""
+
+    def _stream_helper(self, response: Response, decode: bool = False) -> Iterator[Any]:  # noqa: FBT001,FBT002 - inherited
+        with closing(response):
+            yield from super()._stream_helper(response, decode)  # type: ignore[misc] # the types leave it out
 
 
 class DockerEngine:
@@ -56,7 +66,7 @@ class DockerEngine:
         )
         with self.errors(f"no Docker engine answers at {self.shown(self.address)}", START_IT):
             self._connect().close()  # a client that cannot connect leaves its sockets open
-            self.api = docker.APIClient(
+            self.api = _Client(
                 base_url=self.address,
                 version="auto",
                 timeout=CONTAINER_ENGINE_SECONDS,

@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 import time
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -23,6 +23,7 @@ from skillgym_action.model.containers import BuiltImage, ContainerBuild
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.model.resource_limits import format_size
 from skillgym_action.remote_limits import (
+    IMAGE_ATTEMPTS,
     IMAGE_SECONDS,
     MAX_BUILD_CONTEXT_BYTES,
     MAX_BUILD_CONTEXT_ENTRIES,
@@ -33,7 +34,7 @@ from skillgym_action.sandboxes.tar_entries import END, write_tar
 from skillgym_action.text.escaping import one_line, tail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from skillgym_action.cancellation import Cancellation
@@ -48,12 +49,16 @@ MAX_PATTERNS_BYTES = 64 * 1024
 
 
 class DockerImages:
-    """The images of one run; each is pulled or built once, also if several threads ask for it."""
+    """The images of one run; each is pulled or built once, also if several threads ask for it.
+
+    After two failures, the last error is raised again: each attempt may take minutes.
+    """
 
     def __init__(self, engine: DockerEngine, cancelled: Cancellation) -> None:
         self._engine, self._cancelled = engine, cancelled
         self._locks: dict[Any, threading.Lock] = {}
         self._found: dict[Any, BuiltImage] = {}
+        self._errors: dict[Any, list[SandboxError]] = {}
         self._lock = threading.Lock()
 
     def image(self, spec: ContainerSpec) -> BuiltImage:
@@ -67,9 +72,16 @@ class DockerImages:
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
-            if key not in self._found:
-                self._found[key] = make()
-            return self._found[key]
+            if key in self._found:
+                return self._found[key]
+            errors = self._errors.setdefault(key, [])
+            if len(errors) >= IMAGE_ATTEMPTS:
+                raise errors[-1]
+            try:
+                return self._found.setdefault(key, make())
+            except SandboxError as error:
+                errors.append(error)
+                raise
 
     def _pulled(self, name: str) -> BuiltImage:
         what = f"image {self._engine.shown(name)}"
@@ -146,24 +158,10 @@ class DockerImages:
                 self._follow(lines, failed, "correct the Dockerfile, or try it with `docker build`")
             return self._described(tag, shown)
 
-    def _follow(self, lines: Iterable[dict[str, Any]], failed: str, remedy: str) -> None:
+    def _follow(self, lines: Generator[dict[str, Any]], failed: str, remedy: str) -> None:
         """Read what the engine reports until it is done. Raises SandboxError, also once cancelled or after a time."""
-        queue: SimpleQueue[dict[str, Any] | BaseException | None] = SimpleQueue()
-        threading.Thread(target=_read_all, args=(lines, queue.put), daemon=True).start()
-        deadline, log = time.monotonic() + IMAGE_SECONDS, list[str]()
-        while True:
-            try:
-                line = queue.get(timeout=POLL_SECONDS)
-            except Empty:
-                if self._cancelled:
-                    raise SandboxError(f"{failed}: the run was cancelled") from None
-                if time.monotonic() > deadline:
-                    raise SandboxError(f"{failed}: it took more than {IMAGE_SECONDS:g} s", remedy=remedy) from None
-                continue
-            if line is None:
-                return
-            if isinstance(line, BaseException):
-                raise line
+        log = list[str]()
+        for line in self._until_deadline(lines, failed, remedy):
             if text := str(line.get("stream") or "").rstrip():
                 log = [*log, text][-MAX_BUILD_LOG_LINES:]
             if "error" in line:
@@ -173,11 +171,40 @@ class DockerImages:
                     f"{failed}: {' | '.join(map(self._engine.shown, quoted.splitlines()))}", remedy=remedy
                 )
 
+    def _until_deadline(self, lines: Generator[dict[str, Any]], failed: str, remedy: str) -> Iterator[dict[str, Any]]:
+        """Yield what the engine reports. Raises SandboxError once cancelled or after a time, also while it reports."""
+        queue: SimpleQueue[dict[str, Any] | BaseException | None] = SimpleQueue()
+        ended, deadline = threading.Event(), time.monotonic() + IMAGE_SECONDS
+        threading.Thread(target=_read_all, args=(lines, queue.put, ended), daemon=True).start()
+        try:
+            while True:
+                if self._cancelled:
+                    raise SandboxError(f"{failed}: the run was cancelled")
+                if time.monotonic() > deadline:
+                    raise SandboxError(f"{failed}: it took more than {IMAGE_SECONDS:g} s", remedy=remedy)
+                with suppress(Empty):
+                    line = queue.get(timeout=POLL_SECONDS)
+                    if line is None:
+                        return
+                    if isinstance(line, BaseException):
+                        raise line
+                    yield line
+        finally:
+            ended.set()
 
-def _read_all(lines: Iterable[dict[str, Any]], report: Callable[[dict[str, Any] | BaseException | None], None]) -> None:
+
+def _read_all(
+    lines: Generator[dict[str, Any]],
+    report: Callable[[dict[str, Any] | BaseException | None], None],
+    ended: threading.Event,
+) -> None:
+    """Report each line, until no thread waits for more: the engine ends a build whose connection is closed."""
     try:
-        for line in lines:
-            report(line)
+        with closing(lines):
+            for line in lines:
+                if ended.is_set():
+                    break
+                report(line)
     except (*ENGINE_ERRORS, ValueError) as error:
         report(error)
     else:

@@ -6,6 +6,7 @@ container ends when the connection to its keeper does, hence with the tool, and 
 
 from __future__ import annotations
 
+import math
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -124,9 +125,9 @@ class DockerSandbox:
         container, processes = self._starter.start(image.digest, spec.workdir or "/", made, host, connection.address)
         return DockerContainer(self.engine, container, spec, processes, self.settings.cancelled)
 
-    def sweep(self) -> tuple[str, ...]:
+    def sweep(self, lease_seconds: float = math.inf) -> tuple[str, ...]:
         with self.engine.errors("what earlier runs left cannot be removed"):
-            return sweep(self.engine)
+            return sweep(self.engine, lease_seconds=lease_seconds)
 
     def close(self) -> None:
         with self._lock:

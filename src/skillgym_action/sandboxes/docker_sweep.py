@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.remote_limits import CONTAINER_LEASE_SECONDS, CONTAINER_STRAY_SECONDS
+from skillgym_action.remote_limits import CONTAINER_STRAY_SECONDS
 from skillgym_action.sandboxes.docker_engine import ENGINE_ERRORS, LABEL, VOLUME_PREFIX, seconds
 
 if TYPE_CHECKING:
@@ -34,12 +35,16 @@ def remove_run(engine: DockerEngine, run: str) -> None:
 
 
 def sweep(
-    engine: DockerEngine, stray_seconds: float = CONTAINER_STRAY_SECONDS, run: str | None = None
+    engine: DockerEngine,
+    stray_seconds: float = CONTAINER_STRAY_SECONDS,
+    run: str | None = None,
+    lease_seconds: float = math.inf,
 ) -> tuple[str, ...]:
     """Remove what runs that have ended left, of all runs that used the engine, or of one: what it was.
 
-    A run lives while a container of it does: a container ends with the tool. Nothing is taken that was made less than
-    ``stray_seconds`` ago. Raises ENGINE_ERRORS.
+    A run lives while a container of it runs: a container ends with the tool. Nothing is removed that was made less than
+    ``stray_seconds`` ago. After ``lease_seconds``, containers that run are removed, too: the engine does not always
+    notice that a machine has lost its network. Raises ENGINE_ERRORS.
     """
     now = engine.time()
     containers = _own_containers(engine, _labelled(run))
@@ -47,7 +52,7 @@ def sweep(
     for container in containers:
         age = now - container["Created"]
         runs = container["State"] in {"running", "paused", "restarting"}
-        if (runs and age < CONTAINER_LEASE_SECONDS) or age < stray_seconds:
+        if (runs and age < lease_seconds) or age < stray_seconds:
             live.add(container["Labels"].get(RUN))
         elif _removed(lambda found=container: engine.api.remove_container(found["Id"], force=True, v=True)):  # type: ignore[misc]
             removed.append(f"container {container['Id'][:12]}")

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.clock import wait_readable
 from skillgym_action.filesystem.bundle import BundleError
 from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.errors import SandboxError
@@ -85,6 +86,12 @@ class SessionCaseContainer:
         self.services.directory.redact(stdout, stderr)
         written = ((capture.stdout, stdout), (capture.stderr, stderr))
         return CommandRun(replace(capture, logs=tuple(path.name for output, path in written if output.tail(1))))
+
+    def pause(self, seconds: float) -> None:
+        """Wait, while the session occupies no slot for work of the tool."""
+        with self.services.processes.work_slots.released():
+            wait_readable([self.services.cancelled.fileno()], seconds)
+        self.services.cancelled.raise_if_cancelled()
 
 
 def container_of_session(

@@ -171,6 +171,13 @@ def run_hooks_after_all(services: Services, execution: Execution) -> None:
         services.workspaces.discard(workspace)
 
 
+def seconds_after_all(execution: Execution) -> float:
+    """The sum of the time limits of what ``run_hooks_after_all`` runs, in seconds."""
+    hooks = workspace_spec(execution).hooks.enclosing(execution.runner.hooks)
+    is_shared = shared_workspace_name(execution, one_user=False) is not None
+    return sum(hook.timeout for hook in hooks.after_all) if is_shared else 0.0
+
+
 class _SessionCommands:
     """The commands of one session. ``hooks`` are those of the suite and of the runner."""
 
@@ -199,7 +206,10 @@ class _SessionCommands:
         works, changes = workspace.access()
         path, user = terminal_line(str(workspace.path)), terminal_line(str(workspace.user))
         if not works:
-            message = f"the user {user} cannot work in {path}; let that user read it, or let the suite use a copy"
+            message = (
+                f"the user {user} cannot work in {path}; "
+                "give that user read access, or use a copy as the suite's workspace"
+            )
             raise NotPreparedError("workspace", message, workspace)
         if not changes and self.services.workspaces.is_first_read_only_use(workspace.path):
             self.services.observer.progress(f"the user {user} can read {path}, but not change it")
@@ -265,7 +275,7 @@ class _SessionCommands:
             message = (
                 f"the arm {self.arm.name} adds or removes files, and agents of this suite work in {workspace.path}"
             )
-            raise NotPreparedError("workspace", f"{message} itself; let the suite use a copy", workspace)
+            raise NotPreparedError("workspace", f"{message} itself; use a copy as the suite's workspace", workspace)
         self.remove_for_arm(workspace)
         for file in self.arm.files:
             workspace.write_file(file.path, file.content, file.mode)

@@ -1,6 +1,7 @@
 """How many sessions use one provider at the same time: limits of the user, and fewer after rate limits.
 
-A rate limit halves the number; a minute without one adds one again. Sessions wait for a place without a work slot.
+A rate limit halves the number; a minute without one adds one again. Sessions wait for a place without a work slot and
+without the slot of a worker.
 """
 
 from __future__ import annotations
@@ -119,10 +120,48 @@ class ProviderPlaces:
 
 @dataclass(eq=False, slots=True)
 class Place:
-    """The place of a session that runs. ``waited``: whether it had to wait. The caller sets ``trouble`` at its end."""
+    """The place of one session at a time at its provider. Thread-safe.
 
+    ``waited``: whether the session had to wait. The caller sets ``trouble`` at its end.
+    """
+
+    _places: ProviderPlaces
+    _changed: threading.Condition
+    _clock: Clock
+    _log: Callable[[str], None]
     waited: bool = False
     trouble: Trouble | None = None
+    _began: float | None = None  # None: it is not taken
+
+    @property
+    def provider(self) -> str:
+        """The provider's name; sessions with the same one wait for the same places."""
+        return self._places.name
+
+    def take(self) -> bool:
+        """Take the place, which was not taken before, if a session may start now; whether it may."""
+        with self._changed:
+            if is_free := self._places.is_free(self._clock.seconds()):
+                self.take_now()
+            return is_free
+
+    def take_now(self) -> None:
+        """Take the place, free or not. The caller has the lock."""
+        self._places.running += 1
+        self._began = self._clock.seconds()
+
+    def give_back(self) -> None:
+        """Give the place back if it is taken; after a rate limit the provider has fewer."""
+        with self._changed:
+            if self._began is None:
+                return
+            if self.trouble and self.trouble.kind == "rate-limit" and self.provider != _RECORDINGS:
+                now, after = self._clock.seconds(), self.trouble.retry_after
+                halved = self._places.rate_limited(self._began, now, after)
+                self._log(_rate_limited(self._places, after, halved=halved))
+            self._places.running -= 1
+            self._began = None
+            self._changed.notify()
 
 
 class ProviderLimits:
@@ -139,34 +178,25 @@ class ProviderLimits:
         self._watched: set[str] = set()
 
     @contextmanager
-    def place(self, execution: Execution, waiting: Callable[[], AbstractContextManager[None]]) -> Iterator[Place]:
+    def place(
+        self, execution: Execution, waiting: Callable[[], AbstractContextManager[None]] | None
+    ) -> Iterator[Place]:
         """Wait for a place of the execution's provider and keep it for the block; a cancelled run does not wait.
 
-        ``waiting`` is entered while the thread waits: it gives back what others need, such as a work slot.
+        ``waiting`` is entered while the thread waits: it gives back what others need, such as a work slot. None: the
+        block takes the place itself, at the moment at which what else it needs is free, too.
         """
         places, changed = self._of(execution)
-        place = Place(waited=not self._took(places))
-        if place.waited:
+        place = Place(places, changed, self._clock, self._log)
+        if waiting and not place.take():
+            place.waited = True
             with waiting(), self._lock:
                 self._wait(places, changed)
-                places.running += 1
-        began = self._clock.seconds()
+                place.take_now()
         try:
             yield place
         finally:
-            with self._lock:
-                if place.trouble and place.trouble.kind == "rate-limit" and places.name != _RECORDINGS:
-                    now, after = self._clock.seconds(), place.trouble.retry_after
-                    self._log(_rate_limited(places, after, halved=places.rate_limited(began, now, after)))
-                places.running -= 1
-                changed.notify()
-
-    def _took(self, places: ProviderPlaces) -> bool:
-        """Take a place, if there is a free one."""
-        with self._lock:
-            is_free = places.is_free(self._clock.seconds())
-            places.running += is_free
-            return is_free
+            place.give_back()
 
     def _wait(self, places: ProviderPlaces, changed: threading.Condition) -> None:
         """Wait until a session may start, or the run is cancelled.
@@ -194,12 +224,12 @@ class ProviderLimits:
                     self._log(f"{name}: at most {counted(most, 'session')} at once")
             return self._places[name]
 
-    def slowed(self) -> tuple[str, ...]:
-        """A sentence for each provider that reported rate limits."""
+    def slowed(self, jobs: int | None = None) -> tuple[str, ...]:
+        """A sentence for each provider that reported rate limits. ``jobs``: how many sessions can run at once."""
         with self._lock:
             return tuple(
-                f"{places.name}: {counted(places.rate_limits, 'rate limit')}; {places.most} sessions at once became "
-                f"{places.lowest}"
+                f"{places.name}: {counted(places.rate_limits, 'rate limit')}; "
+                f"{min(places.most, jobs or places.most)} sessions at once became {places.lowest}"
                 for places, _ in self._places.values()
                 if places.rate_limits
             )

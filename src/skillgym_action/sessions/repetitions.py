@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
 from skillgym_action.model.result import Failure, Judgement, TriggerCounts, unique_findings
 from skillgym_action.model.scores import format_score, interval_start, reaches_threshold
 from skillgym_action.model.session_report import Cost, Usage
@@ -88,6 +89,17 @@ def count_troubled(sessions: Sequence[SessionResult]) -> int:
         for session in sessions
         if session.attempt.repetition == sessions[-1].attempt.repetition
     )
+
+
+def retry_wait(sessions: Sequence[SessionResult]) -> float:
+    """Seconds until the retry of the last session: what the service asks for, else growing exponentially.
+
+    0 if it had no trouble; the clock adds jitter.
+    """
+    if not (trouble := sessions[-1].trouble):
+        return 0.0
+    asked = trouble.retry_after
+    return min(2.0 ** count_troubled(sessions) if asked is None else asked, MAX_RETRY_WAIT_SECONDS)
 
 
 def decided(execution: Execution, sessions: Sequence[SessionResult], options: ExecuteOptions) -> Judgement | None:

@@ -52,7 +52,7 @@ def arm_options(settings: Settings, config: Config, context: LaunchContext) -> A
     from skillgym_action.documents.arm_sections import paths_of
 
     file, folder = config.file, config.folder or context.cwd
-    configured = tuple(_configured(name, section, folder, context) for name, section in (file.arms or {}).items())
+    configured = tuple(_configured(name, section, config, context) for name, section in (file.arms or {}).items())
     selected = settings.arms or file.skills.arms
     named = (folder / path for section in (file.arms or {}).values() for path in paths_of(section))
     event = context.job.event if context.job else None
@@ -67,18 +67,19 @@ def arm_options(settings: Settings, config: Config, context: LaunchContext) -> A
     )
 
 
-def _configured(name: str, section: ArmSection, folder: Path, context: LaunchContext) -> Arm:
+def _configured(name: str, section: ArmSection, config: Config, context: LaunchContext) -> Arm:
     from skillgym_action.documents.arm_sections import is_path
     from skillgym_action.model.arm import Arm
 
     checkout, where = context.suite_source.checkout, f"arms.{name}"
+    folder = config.folder or context.cwd
     wanted = {variable: value for variable, value in section.env.items() if value is not None}
     return Arm(
         name=name,
         files=tuple(overlay_files(folder / section.files, f"{where}.files", checkout)) if section.files else (),
         remove=section.remove,
         home=tuple(overlay_files(folder / section.home, f"{where}.home", checkout)) if section.home else (),
-        env=tuple(resolved_env(wanted, context.environment, f"{where}.env").items()),
+        env=tuple(resolved_env(wanted, context.environment, config, ("arms", name, "env")).items()),
         without_env=tuple(variable for variable in section.env if variable not in wanted),
         command_args=tuple(str(folder / word) if is_path(word) else word for word in section.command_args),
         skill=section.skill,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents.arm_sections import GITHUB_EXPRESSION
@@ -41,11 +42,24 @@ EXPRESSION = re.compile(GITHUB_EXPRESSION)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
-    """A configuration file and its folder, which relative paths start from; ``path`` is None without a file."""
+    """A configuration file and its folder, which relative paths start from; ``path`` is None without a file.
+
+    ``document``, ``runners_document``: the texts of the file and of the action's input ``runners``, for locations.
+    """
 
     file: ConfigFile = field(default_factory=ConfigFile)
     folder: Path | None = None
     path: Path | None = None
+    document: Document | None = field(default=None, compare=False, repr=False)
+    runners_document: Document | None = field(default=None, compare=False, repr=False)
+
+    def error(self, message: str, key_path: KeyPath, remedy: str, at: KeyPath = ()) -> ConfigError:
+        """The error for the value at ``key_path``, with the location of ``at`` below it."""
+        of_input = self.runners_document if key_path[0] == "runners" else None
+        document = of_input or self.document
+        location = document.locate((*key_path, *at)) if document else None
+        problem = Problem(message=message, location=location, key_path=key_path_text(key_path), remedy=remedy)
+        return ConfigError(message, problems=(problem,))
 
     def with_runners(self, text: str) -> Config:
         """This configuration with the runners of an action input: YAML as under ``runners:`` of the file."""
@@ -53,7 +67,7 @@ class Config:
         located = replace(inner.located, offset=lambda key_path: inner.located.offset(key_path[1:]))
         whole = replace(inner, value={"runners": inner.value}, located=located)
         runners = _validated(whole).runners
-        return replace(self, file=self.file.model_copy(update={"runners": runners}))
+        return replace(self, file=self.file.model_copy(update={"runners": runners}), runners_document=whole)
 
 
 def find_config(start: Path, stop: Path) -> Path | None:
@@ -98,7 +112,7 @@ def read_config(
         raise ConfigError.of(problem)
     if document.value is None:
         return Config(folder=path.parent, path=path)
-    config = Config(file=_validated(document), folder=path.parent, path=path)
+    config = Config(file=_validated(document), folder=path.parent, path=path, document=document)
     if checkout:
         _refuse_paths(document, config, path, checkout)
     return config
@@ -148,8 +162,8 @@ def _validated(document: Document) -> ConfigFile:
     named = "set it as an environment variable and refer to that: ${{ MY_KEY }}"
     _refuse(document, keys, "contains what looks like a key", named)
     expressions = [key_path for key_path, text in _texts(document.value) if EXPRESSION.search(text)]
-    passed = "pass it to the step as a variable, NAME: ${{ secrets.NAME }} under env, and write ${{ NAME }} here"
-    _refuse(document, expressions, "GitHub replaces its expressions in workflows only", passed)
+    passed = "in the workflow, set NAME: ${{ secrets.NAME }} under env of the step; in this file, write ${{ NAME }}"
+    _refuse(document, expressions, "GitHub replaces expressions only in workflows", passed)
     unsupported = [key_path for key_path in UNSUPPORTED if _has(document.value, key_path)]
     _refuse(document, unsupported, "is not supported yet", "remove it")
     return validated(document, ConfigFile, error=ConfigError)
@@ -181,19 +195,22 @@ def _texts(value: object, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
             yield from _texts(part, (*at, key))
 
 
-def resolved_env(env: Mapping[str, str], environment: Mapping[str, str], key_path: str) -> dict[str, str]:
-    """``env`` with references to variables replaced by their values. Raises ConfigError for an unset variable."""
+def resolved_env(
+    env: Mapping[str, str], environment: Mapping[str, str], config: Config, key_path: KeyPath
+) -> dict[str, str]:
+    """``env``, which ``config`` has at ``key_path``, with references to variables replaced by their values.
 
-    def value(match: re.Match[str]) -> str:
+    Raises ConfigError for an unset variable.
+    """
+
+    def value(match: re.Match[str], variable: str) -> str:
         name = match[1] or match[2]
         if not environment.get(name):
-            raise ConfigError(
-                f"{key_path}: {name} is not set in the environment",
-                remedy=f"set {name}, or pass it to the job as a secret",
-            )
+            remedy = f"set {name}, or pass it to the job as a secret"
+            raise config.error(f"{name} is not set in the environment", key_path, remedy, at=(variable,))
         return environment[name]
 
-    return {name: REFERENCE.sub(value, text) for name, text in env.items()}
+    return {name: REFERENCE.sub(partial(value, variable=name), text) for name, text in env.items()}
 
 
 def _config_file(settings: Settings, context: LaunchContext, source: SuiteSource) -> Path | None:

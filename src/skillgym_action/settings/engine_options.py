@@ -37,13 +37,15 @@ class EngineSettings(ProviderSettings, BaseModel):
     engine: Annotated[
         str | None,
         Option(
-            RUN, "ADDRESS|local", "Where to run sessions: local, or on the workers of a Dask cluster, dask://HOST:PORT."
+            RUN,
+            "ADDRESS|local",
+            "Where to run sessions: local, or on the workers of the Dask cluster at dask://HOST:PORT.",
         ),
         Input("engine"),
     ] = None
     lost_retries: Annotated[
         NonNegativeInt | None,
-        Option(RUN, "N", "With --engine: run a session up to N times again if its worker is lost (default: 2)."),
+        Option(RUN, "N", "With --engine: rerun a session up to N times if its worker is lost (default: 2)."),
     ] = None
 
 
@@ -142,9 +144,12 @@ def with_placeholders(settings: Settings, config: Config, context: LaunchContext
     return replace(context, environment=WithoutKeys(context.environment))
 
 
-def on_engine(options: ExecuteOptions, engine: EngineOptions | None, settings: Settings) -> ExecuteOptions:
-    """The options with as many sessions at once as a cluster may run; unless a schedule is set, in parallel."""
-    if engine is None or options.schedule == "isolated-by-runner" or settings.schedule == "serial":
+def on_engine(options: ExecuteOptions, engine: EngineOptions | None, schedule: str | None) -> ExecuteOptions:
+    """The options with as many sessions at once as a cluster may run; unless a schedule is set, in parallel.
+
+    ``schedule``: the one that the user set.
+    """
+    if engine is None or schedule in {"isolated-by-runner", "serial"}:
         return options
     return replace(options, jobs=engine.slots, schedule="parallel")
 
@@ -201,13 +206,19 @@ def require_dask() -> None:
 
 
 class WithoutKeys(Mapping[str, str]):
-    """The environment of a coordinator, where variables that only workers have to know are ``-``."""
+    """The environment of a coordinator, where variables that only workers have to know are ``-``.
+
+    Such a variable is not in the mapping, though it has this value: what asks whether a key is set gets the truth.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
+        self._environment = {name: value for name, value in environment.items() if value}
 
     def __getitem__(self, name: str) -> str:
-        return self._environment.get(name) or "-"
+        return self._environment.get(name, "-")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._environment
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._environment)

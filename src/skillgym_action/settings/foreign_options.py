@@ -30,38 +30,38 @@ class ForeignSettings(BaseModel):
 
     threshold: Annotated[
         Rate | None,
-        Option(
-            (*RUN, "rejudge"), "SCORE", "Mean score that cases of plugins and Harbor tasks need, 0 to 1 (default: 1)."
-        ),
+        Option((*RUN, "rejudge"), "SCORE", "Minimum mean score of plugin evals and Harbor tasks, 0 to 1 (default: 1)."),
         Input("threshold"),
     ] = None
 
     output_dir: Annotated[
         str | None,
-        Option(RUN, "DIR", "Folder in which the run directory is made, as run.outputDir.", variable=False),
+        Option(RUN, "DIR", "Folder in which to create the run directory; same as run.outputDir.", variable=False),
     ] = None
     retry_failed: Annotated[
         NonNegativeInt | None,
-        Option(RUN, "N", "Older name of --repeat-failure, which takes precedence.", variable=False),
+        Option(RUN, "N", "Older name of --retry; ignored if --retry is also set.", variable=False),
     ] = None
     max_parallel: Annotated[
         PositiveInt | None,
         Option(
             RUN,
             "N",
-            "Maximum number of parallel sessions, as run.maxParallel; no effect with --schedule serial.",
+            "Maximum number of parallel sessions, same as run.maxParallel; no effect with --schedule serial.",
             variable=False,
         ),
     ] = None
     reporter: Annotated[
         str | None,
         AfterValidator(reporter_of_skillgym),
-        Option(RUN, "NAME", "As in skillgym; json and json-summary print results as --json does.", variable=False),
+        Option(RUN, "NAME", "Reporter of skillgym; json and json-summary have the effect of --json.", variable=False),
     ] = None
     snapshots: Annotated[
-        str | None, Option(RUN, "FILE", "File with token snapshots, as snapshots.path.", variable=False)
+        str | None, Option(RUN, "FILE", "File with token snapshots; same as snapshots.path.", variable=False)
     ] = None
     cwd: Annotated[
         str | None,
-        Option(RUN, "DIR", "Directory agents work in, as run.cwd, for suites without a workspace.", variable=False),
+        Option(
+            RUN, "DIR", "Working directory of agents for suites without a workspace; same as run.cwd.", variable=False
+        ),
     ] = None

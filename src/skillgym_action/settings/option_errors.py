@@ -35,9 +35,7 @@ def _without_unit(value: str) -> str:
         return ""
     number = float(found[1])
     return (
-        f"; write {number / 100:g}, or {number:g} where percentage points are meant"
-        if found[2] == "%"
-        else f"; write {number:g}"
+        f"; write {number / 100:g}, or {number:g} for percentage points" if found[2] == "%" else f"; write {number:g}"
     )
 
 

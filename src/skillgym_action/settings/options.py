@@ -28,7 +28,7 @@ from skillgym_action.documents.option_values import (
     all_known,
     known,
 )
-from skillgym_action.formats import FORMATS
+from skillgym_action.formats import FORMAT_ALIASES, FORMATS
 from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
@@ -94,25 +94,25 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             (*SELECT, *REPORT, "compare", "doctor", "explain", "promote", "view", "trend", SUGGEST),
             "FILE",
-            "Configuration file (default: the closest skillgym.config.*, searched upward).",
+            "Configuration file (default: the closest skillgym.config.*, searching upward from PATH).",
         ),
         Input("config"),
     ] = None
     format: Annotated[
         Words,
-        all_known(tuple(FORMATS)),
+        all_known(tuple(FORMATS), FORMAT_ALIASES),
         Option(SELECT, "FORMAT", "Select only suites of this format.", repeatable=True),
         Input("formats"),
     ] = ()
     case: Annotated[
         Words,
-        Option((*SELECT, "trend"), "GLOB", "Select only cases whose id matches.", repeatable=True),
+        Option((*SELECT, "trend"), "GLOB", "Select only cases whose id matches GLOB.", repeatable=True),
         Input("cases"),
     ] = ()
     match: Annotated[
         KeywordExpression | None,
         BeforeValidator(parse_keywords),
-        Option(SELECT, "EXPR", "Select only cases whose id contains a word; words with and, or, not.", short="k"),
+        Option(SELECT, "EXPR", "Select only cases whose id matches EXPR: words combined with and, or, not.", short="k"),
     ] = None
     tag: Annotated[
         Words, Option(SELECT, "TAG[,TAG]", "Select only cases with one of these tags.", repeatable=True), Input("tags")
@@ -120,35 +120,40 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     runner: Annotated[
         Words,
         Option(
-            (*SELECT, "doctor"), "ID|AGENT[:MODEL]", "Use a configured runner, or an agent by name.", repeatable=True
+            (*SELECT, "doctor"),
+            "ID|AGENT[:MODEL]",
+            "Select a configured runner by id, or an agent by name.",
+            repeatable=True,
         ),
     ] = ()
     runners: Annotated[str | None, Input("runners")] = None
     model: Annotated[str | None, Option(SELECT, "MODEL", "Model to use in every execution."), Input("model")] = None
     arms: Annotated[
         Words,
-        Option(SELECT, "LIST", "Arms to run: auto, with, without, old for skills; names of configured arms."),
+        Option(SELECT, "LIST", "Arms to run: auto, with, without or old for skills; or names of configured arms."),
         Input("arms"),
     ] = ()
     changed_skills: Annotated[
         bool,
-        Option(SELECT, None, "Select only suites of skills that differ from the base, or whose evals do."),
+        Option(SELECT, None, "Select only suites of skills whose files or evals differ from the base."),
         Input("changed-skills"),
     ] = False
     changed_only: Annotated[
         bool, Option(SELECT, None, "Select only cases whose inputs differ from the base."), Input("changed-only")
     ] = False
-    base: Annotated[str | None, Option(SELECT, "REF", "Commit or branch that --changed-only compares with.")] = None
+    base: Annotated[str | None, Option(SELECT, "REF", "Branch or commit whose merge base --changed-only uses.")] = None
     agentv_compat: Annotated[
         bool,
         Option(
-            (*SELECT, "rejudge"), None, "Score AgentV suites as AgentV does, also where this tool differs on purpose."
+            (*SELECT, "rejudge"),
+            None,
+            "Score AgentV suites exactly as AgentV does, without this tool's intended differences.",
         ),
         Input("agentv-compat"),
     ] = False
     skill: Annotated[
         str | None,
-        Option(SELECT, "DIR", "Folder of the skill that suites of skills test (default: looked for near each suite)."),
+        Option(SELECT, "DIR", "Folder of the skill under test (default: the skill found near each suite)."),
         Input("skill"),
     ] = None
 
@@ -174,7 +179,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     stop_early: Annotated[
         bool,
-        Option(RUN, None, "End a case as soon as its repetitions decide it; then no rates are reported."),
+        Option(RUN, None, "End an execution once its result is decided; rates include only first sessions."),
         Input("stop-early"),
     ] = False
     stop: Annotated[
@@ -200,7 +205,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     timeout: Annotated[
         Duration | None,
-        Option(RUN, "TIME", "Time limit of each session: seconds, or such as 90s, 5m, 1h30m."),
+        Option(RUN, "TIME", "Time limit of each session: seconds, or a duration such as 90s, 5m, 1h30m."),
         Input("timeout"),
     ] = None
     max_steps: Annotated[
@@ -209,56 +214,62 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     max_cost: Annotated[
         PositiveFloat | None,
         Option(
-            RUN, "USD", "Maximum cost; once it is spent, no session starts. With a store, also checked before the run."
+            RUN,
+            "USD",
+            "Maximum cost; once it is spent, no session starts. With a store, the forecast is checked before the run.",
         ),
         Input("max-cost"),
     ] = None
     allow_partial: Annotated[
         bool,
-        Option(
-            RUN, None, "Run as much as --max-cost pays for, even if stored runs show that the whole plan costs more."
-        ),
+        Option(RUN, None, "Run up to --max-cost, even if the forecast for the whole run is higher."),
         Input("allow-partial"),
     ] = False
     maxfail: Annotated[
         PositiveInt | None,
-        Option(RUN, "N", "Start no more sessions once N executions have failed or were errored."),
+        Option(RUN, "N", "Start no more sessions once N executions failed, passed unexpectedly or are errored."),
         Input("maxfail"),
     ] = None
-    exitfirst: Annotated[bool, Option(RUN, None, "The same as --maxfail 1.", short="x")] = False
+    exitfirst: Annotated[bool, Option(RUN, None, "Same as --maxfail 1.", short="x")] = False
     last_failed: Annotated[
-        bool, Option(RUN, None, "Run only executions that were not green in the last run; all, if there is none.")
+        bool, Option(RUN, None, "Run only executions that were not green in the last run; if there are none, run all.")
     ] = False
     limits: Annotated[
         Limits,
         Option(
             RUN,
             "KEY=SIZE,...",
-            "Resource limits of each session: memory, disk, processes, fileSize; memory=4GiB,disk=2GiB.",
+            "Resource limits of each session (memory, disk, processes, fileSize), such as memory=4GiB,disk=2GiB.",
         ),
         Input("limits"),
     ] = ()
     keep: Annotated[
         Keep | None,
         known(get_args(Keep)),
-        Option(RUN, "WHAT", "Files to archive from a workspace that is not green: changed, all or none."),
+        Option(
+            RUN,
+            "WHAT",
+            "Workspace files to archive: changed, none, or all (whole workspaces of sessions that are not green).",
+        ),
         Input("keep"),
     ] = None
     agent_user: Annotated[
         str | None,
         Option(
-            (*RUN, "check", "doctor", "promote"), "NAME", "User to run agents and suite commands as (requires root)."
+            (*RUN, "check", "doctor", "promote", "worker"),
+            "NAME",
+            "User that runs agents and commands of suites (requires root).",
         ),
         Input("agent-user"),
     ] = None
     install_agents: Annotated[
-        bool, Option(RUN, None, "Install missing agent CLIs through npm."), Input("install-agents")
+        bool, Option((*RUN, "worker"), None, "Install missing agent CLIs through npm."), Input("install-agents")
     ] = False
     update_snapshots: Annotated[
-        bool, Option(RUN, None, "Store new token snapshots instead of comparing with the stored ones.")
+        bool, Option(RUN, None, "Replace the stored token snapshots instead of comparing with them.")
     ] = False
     record: Annotated[
-        str | None, Option(RUN, "DIR", "Store the sessions in DIR, for the replay agent."), Input("record")
+        str | None, Option(RUN, "DIR", "Store the sessions in DIR, for use with the replay agent."), Input("record")
     ] = None
 
     # --- what `report` compares stored results with
@@ -267,7 +278,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = False
     allow_changed_suites: Annotated[
         bool,
-        Option(REPORT, None, "Count results of suites that differ from those of the checkout."),
+        Option(REPORT, None, "Include results of suites that differ from those of the checkout in the verdict."),
         Input("allow-changed-suites"),
     ] = False
 
@@ -279,17 +290,25 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     min_pass_rate: Annotated[
         Rate | None,
-        Option(GATE, "RATE", "Fail if the pass rate (mean share of passed sessions of each case) is lower, 0 to 1."),
+        Option(
+            GATE,
+            "RATE",
+            "Minimum pass rate (mean over cases of the share of passed sessions), 0 to 1; below it the run fails.",
+        ),
         Input("min-pass-rate"),
     ] = None
     max_error_rate: Annotated[
         Rate | None,
-        Option(GATE, "RATE", "Share of errored executions up to which a run can pass, 0 to 1."),
+        Option(GATE, "RATE", "Maximum share of errored executions, 0 to 1; above it the run is inconclusive."),
         Input("max-error-rate"),
     ] = None
     min_uplift: Annotated[
         Points | None,
-        Option(GATE, "POINTS", "Fail if an arm's uplift is lower, in percentage points, -100 to 100."),
+        Option(
+            GATE,
+            "POINTS",
+            "Minimum uplift over each other arm, in percentage points, -100 to 100; below it the run fails.",
+        ),
         Input("min-uplift"),
     ] = None
     baseline: Annotated[
@@ -297,7 +316,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             (*DECIDE, "view"),
             "PATH|auto",
-            "Run directory or results file to compare with; auto: the base's in the store.",
+            "Run directory or results file to compare with; auto: the results of the base in the store.",
         ),
         Input("baseline"),
     ] = None
@@ -309,16 +328,21 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
 
     store: Annotated[
         StoreName | None,
-        Option(STORED, "branch|artifact|path=PATH|none", "Where results are stored for later runs."),
+        Option(STORED, "branch|artifact|path=PATH|none", "Where to read and store the results of runs."),
         Input("store"),
     ] = None
     store_write: Annotated[
-        bool, Option(DECIDE, None, "Outside of GitHub: add the results of this run to the store.")
+        bool,
+        Option(DECIDE, None, "Outside GitHub: add the results of this run to the store."),
     ] = False
 
     reuse: Annotated[
         Reuse | None,
-        Option(RUN, "unchanged|never", "Carry unchanged results over from the store; unchanged,max-age=14d."),
+        Option(
+            RUN,
+            "unchanged|never",
+            "Reuse stored results of unchanged executions; unchanged,max-age=7d limits their age.",
+        ),
         Input("reuse"),
     ] = None
 
@@ -333,19 +357,19 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             GATE,
             "KIND=PATH",
-            f"Write one more report: {', '.join((*REPORTERS, *FOLDER_REPORTS))}; - is stdout.",
+            f"Write an additional report: {', '.join((*REPORTERS, *FOLDER_REPORTS))}. The path - is stdout.",
             repeatable=True,
         ),
     ] = ()
     otlp_content: Annotated[
-        bool, Option(GATE, None, "Put prompts, answers, tool arguments and results into otlp reports.")
+        bool, Option(GATE, None, "Include prompts, answers, tool arguments and tool results in otlp reports.")
     ] = False
     template_dir: Annotated[
         str | None,
         Option((*GATE, "view"), "DIR", "Folder with report templates that override the built-in ones."),
         Input("template-dir"),
     ] = None
-    no_html: Annotated[bool, Option(GATE, None, "Write no report.html.")] = False
+    no_html: Annotated[bool, Option(GATE, None, "Do not write report.html.")] = False
     comment: Annotated[CommentMode | None, known(get_args(CommentMode)), Input("comment")] = None
     comment_when: Annotated[CommentWhen | None, known(get_args(CommentWhen)), Input("comment-when")] = None
     comment_id: Annotated[str | None, Input("comment-id")] = None
@@ -360,10 +384,16 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     no_color: Annotated[bool, Option((*GATE, "doctor"), None, "Disable colored output.")] = False
     resume: Annotated[
         str | None,
-        Option(RUN, "DIR", "Resume the run in DIR, or with auto an earlier attempt's; run only what is missing."),
+        Option(
+            RUN,
+            "DIR",
+            "Resume the run in DIR (auto: the run of an earlier attempt of the job); run only missing sessions.",
+        ),
         Input("resume"),
     ] = None
-    dry_run: Annotated[bool, Option(RUN, None, "Show what would run, and its cost; start nothing.")] = False
+    dry_run: Annotated[
+        bool, Option(RUN, None, "Show what would run and its expected cost, without starting a session.")
+    ] = False
 
 
 def options_of(command: str) -> dict[str, Option]:

@@ -1,21 +1,14 @@
-"""Names of inputs that the command line accepts in place of an option's own name."""
+"""Names of the action's inputs that options of the command line accept as well."""
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from skillgym_action.settings.options import inputs_of_settings
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+INPUTS_OF_SEVERAL = {"runner": "runners", "report": "reports"}
+"""Field of ``Settings`` -> the input that the action reads itself, since it sets more than this field."""
 
-NAMES_OF_INPUTS: Mapping[str, str] = MappingProxyType(
-    {
-        "case": "cases",
-        "format": "formats",
-        "output": "report-dir",
-        "report": "reports",
-        "runner": "runners",
-        "tag": "tags",
-    }
-)
-"""Field of ``Settings`` -> the action's input for it, where the option has another name. ``--help`` leaves it out."""
+
+def other_names() -> dict[str, str]:
+    """Field of ``Settings`` -> the name of its input, if it differs; ``--help`` leaves it out."""
+    named = {field: name for name, field in inputs_of_settings().items() if name != field.replace("_", "-")}
+    return {field: name for field, name in named.items() if field != "paths"} | INPUTS_OF_SEVERAL

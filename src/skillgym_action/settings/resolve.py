@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.clock import Clock
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH
+from skillgym_action.limits import DEFAULT_DISK_BYTES, DEFAULT_FILE_BYTES, DEFAULT_MEMORY_PERCENT, DEFAULT_PROCESSES
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.resource_limits import ResourceLimits, parse_limits
 from skillgym_action.model.suite import Bootstrap, SkillSettings, WorkspaceSpec
@@ -22,11 +23,7 @@ from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration
 from skillgym_action.settings.engine_options import WithoutKeys, engine_options, on_engine, with_placeholders
 from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
-from skillgym_action.settings.options import (
-    ExecuteOptions,
-    Options,
-    Settings,
-)
+from skillgym_action.settings.options import ExecuteOptions, Options, Settings
 from skillgym_action.settings.plan_options import (
     DEFAULT_TIMEOUT,
     InstallAgentsOptions,
@@ -96,7 +93,9 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
             quarantine=read_quarantine(config, context),
         ),
         install_agents=InstallAgentsOptions(install_agents=settings.install_agents),
-        execute=on_engine(_execute_options(settings, config, context, runners), engine, settings),
+        execute=on_engine(
+            _execute_options(settings, config, context, runners), engine, settings.schedule or run.schedule
+        ),
         report=_report_options(settings, config, context),
         gate=GateOptions(
             fail_on=_fail_on(settings.fail_on or run.fail_on),
@@ -234,13 +233,14 @@ def default_limits(*, in_action: bool) -> ResourceLimits:
 
     In the action, memory and disk are limited, too: the machine is there for the run alone. Elsewhere only on request.
     """
-    limits = ResourceLimits(processes=2048, file_size=4 * 1024**3)
+    limits = ResourceLimits(processes=DEFAULT_PROCESSES, file_size=DEFAULT_FILE_BYTES)
     if not in_action:
         return limits
     from skillgym_action.processes.resource_usage import memory_size
 
     memory = memory_size()
-    return replace(limits, memory=memory * 9 // 10 if memory else None, disk=10 * 1024**3)
+    memory_limit = memory * DEFAULT_MEMORY_PERCENT // 100 if memory else None
+    return replace(limits, memory=memory_limit, disk=DEFAULT_DISK_BYTES)
 
 
 def _prices(config: Config) -> dict[str, Price]:
@@ -333,14 +333,14 @@ def _publish_options(settings: Settings, config: Config, context: LaunchContext)
 def _publisher_options(settings: Settings, config: Config) -> PublisherOptions:
     from skillgym_action.github.publish_options import PublisherOptions
 
-    section = config.file.report
+    section, default = config.file.report, PublisherOptions()
     review = settings.review_comments if settings.review_comments is not None else section.review_comments
     return PublisherOptions(
-        comment=settings.comment or section.comment or "update",
-        comment_when=settings.comment_when or section.comment_when or "always",
-        comment_id=settings.comment_id or section.comment_id or "default",
-        review_comments=bool(review),
-        status=settings.status or section.status or "auto",
+        comment=settings.comment or section.comment or default.comment,
+        comment_when=settings.comment_when or section.comment_when or default.comment_when,
+        comment_id=settings.comment_id or section.comment_id or default.comment_id,
+        review_comments=default.review_comments if review is None else review,
+        status=settings.status or section.status or default.status,
         budget=settings.max_cost or config.file.run.max_cost,
     )
 
@@ -358,7 +358,7 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
         name: environment[name] for name in (protocol.key_variable, protocol.base_url_variable) if environment.get(name)
     }
     try:
-        env = {**known, **resolved_env(section.env, environment, "run.judge.env")}
+        env = {**known, **resolved_env(section.env, environment, config, ("run", "judge", "env"))}
         return JudgeConfig(api=section.api, model=section.model, votes=section.votes, env=env, prices=_prices(config))
     except ConfigError as error:
         return JudgeConfig(api=section.api, model=section.model, votes=section.votes, problem=str(error))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def selected_runners(config: Config, selectors: Iterable[str], environment: Mapping[str, str]) -> tuple[Runner, ...]:
     """The selected runners, in the order of ``selectors``; without any, all that are configured.
 
-    An unknown selector selects nothing, since it may be a runner of a suite. Raises UsageError, ConfigError.
+    An unknown selector selects nothing, since it may be a runner of a suite. Raises ConfigError.
     """
     configured = config.file.runners or {}
     wanted = tuple(selectors) or tuple(configured)
@@ -38,7 +38,7 @@ def selected_runners(config: Config, selectors: Iterable[str], environment: Mapp
     for selector in wanted:
         ids = [name for name in configured if name == selector or matches(name, selector)] if selectors else [selector]
         for name in ids:
-            runners.setdefault(name, _configured(name, configured[name].agent, config.folder, environment))
+            runners.setdefault(name, _configured(name, configured[name].agent, config, environment))
         if not ids and is_agent(selector):
             runners.setdefault(selector, _ad_hoc(selector, environment))
     return tuple(runners.values())
@@ -66,8 +66,8 @@ def no_runner() -> UsageError:
     found = [name for name, listing in AGENTS.items() if listing.executable and which(listing.executable)]
     installed = f"found on this machine: {', '.join(found)}" if found else "no agent's CLI is on PATH"
     return UsageError(
-        f"no runner is configured and none is named; {installed}",
-        remedy=f"--runner {found[0] if found else 'claude-code'}, or runners in skillgym.config.yaml",
+        f"no runner is configured or named; {installed}",
+        remedy=f"use --runner {found[0] if found else 'claude-code'}, or add runners to skillgym.config.yaml",
     )
 
 
@@ -96,7 +96,7 @@ def secrets_of_arms(arms: Iterable[Arm]) -> tuple[str, ...]:
 
 
 def _keys(listing: AgentInfo, environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: environment[name] for name in listing.keys if environment.get(name)}
+    return {name: value for name in listing.keys if name in environment and (value := environment[name])}
 
 
 def _ad_hoc(selector: str, environment: Mapping[str, str]) -> Runner:
@@ -107,16 +107,15 @@ def _ad_hoc(selector: str, environment: Mapping[str, str]) -> Runner:
     )
 
 
-def _configured(name: str, agent: AgentSection, folder: Path | None, environment: Mapping[str, str]) -> Runner:
+def _configured(name: str, agent: AgentSection, config: Config, environment: Mapping[str, str]) -> Runner:
+    folder, at = config.folder, ("runners", name, "agent")
     keys = _keys(AGENTS[agent.type], environment)
     if agent.type in {"command", "replay"} and not (agent.command if agent.type == "command" else agent.sessions):
         missing = "command" if agent.type == "command" else "sessions"
-        raise UsageError(
-            f"runners.{name}.agent: an agent of type {agent.type} needs {missing}", remedy=f"add {missing}: …"
-        )
+        raise config.error(f"an agent of type {agent.type} needs {missing}", at, f"add {missing}: …")
     if agent.version and (agent.command or not AGENTS[agent.type].package):
         why = "command names its program" if agent.command else f"{agent.type} is not installed from npm"
-        raise UsageError(f"runners.{name}.agent: version has no effect, since {why}", remedy="remove version")
+        raise config.error(f"version has no effect, since {why}", at, "remove version")
     shell = agent.type == "command" and isinstance(agent.command, str)
     argv = (agent.command,) if isinstance(agent.command, str) else agent.command or ()
     return Runner(
@@ -129,7 +128,7 @@ def _configured(name: str, agent: AgentSection, folder: Path | None, environment
             command=argv if shell else tuple(_from(folder, part) for part in argv),
             shell=shell,
             command_args=tuple(_from(folder, part) for part in agent.command_args),
-            env={**keys, **resolved_env(agent.env, environment, f"runners.{name}.agent.env")},
+            env={**keys, **resolved_env(agent.env, environment, config, (*at, "env"))},
             output=agent.output,
             budget=agent.budget,
             sessions=str((folder or Path.cwd()) / agent.sessions) if agent.sessions else None,

@@ -30,9 +30,7 @@ class SandboxFields(BaseModel):
     sandbox: Annotated[
         SandboxType | None,
         known(get_args(SandboxType)),
-        Option(
-            (*RUN, "rejudge"), "none|docker", "Sandbox that runs the containers that suites ask for (default: docker)."
-        ),
+        Option((*RUN, "rejudge"), "none|docker", "Sandbox for suites that require containers (default: docker)."),
         Input("sandbox"),
     ] = None
 
@@ -61,9 +59,11 @@ def sandbox_options(settings: Settings, config: Config) -> SandboxOptions:
 
 def configured_container(section: WorkspaceSection, folder: Path, context: LaunchContext) -> ContainerSpec | None:
     """What suites without a workspace run in; ``folder``: of the configuration file. Raises ConfigError."""
+    checkout = context.suite_source.checkout
+    is_inside = checkout.contains(folder)
 
     def refusal(path: Path) -> str | None:
-        return context.suite_source.checkout.refusal(path) if context.suite_source.checkout.contains(path) else None
+        return checkout.refusal(path) if is_inside or checkout.contains(path) else None
 
     try:
         cpus = section.limits.cpus if section.limits else None

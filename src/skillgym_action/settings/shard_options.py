@@ -26,16 +26,19 @@ STORED_DURATIONS = "store"
 class ShardSettings(BaseModel):
     """The part of ``Settings`` about stored plans of shards."""
 
-    shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only part I of N."), Input("shard")] = None
+    shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only shard I of N."), Input("shard")] = None
     plan: Annotated[
         str | None,
-        Option((*PLANNED, "report"), "FILE", "File with the plan of a run in shards; `list --matrix auto` writes it."),
+        Option((*PLANNED, "report"), "FILE", "File of the stored plan of all shards; `list --matrix` writes it."),
         Input("plan"),
     ] = None
     durations: Annotated[
         Lines,
         Option(
-            ("list",), "RUN|store", "With --matrix: balance shards by the durations of a stored run.", repeatable=True
+            ("list",),
+            "RUN|store",
+            "With --matrix: balance shards by the durations in RUN or in the store.",
+            repeatable=True,
         ),
         Input("durations"),
     ] = ()

@@ -32,12 +32,16 @@ class TrendSettings(BaseModel):
 
     since: Annotated[
         Annotated[str, AfterValidator(_since)] | None,
-        Option(TREND, "TIME", "Show only runs since then: 90d, 12w, or a date such as 2026-01-31."),
+        Option(TREND, "TIME", "Show only runs since TIME: days (90d), weeks (12w), or a date such as 2026-01-31."),
         Input("since"),
     ] = None
     branch: Annotated[
         str | None,
-        Option(TREND, "NAME", "Show the runs of this branch (default: of the base branch, or the newest run's)."),
+        Option(
+            TREND,
+            "NAME",
+            "Show the runs of this branch (default: the base branch in a job, otherwise the branch of the newest run).",
+        ),
     ] = None
 
 

@@ -89,7 +89,7 @@ class LoadedEvals:
         """Take an id for a case. Raises SuiteError if another case has it."""
         if (first := self.by_id.setdefault(case_id, value)) is not value:
             raise value.error(
-                f"the id {case_id!r} is already that of the case at {first.location}", "rename one of them"
+                f"the id {case_id!r} is already used by the case at {first.location}", "rename one of them"
             )
 
 
@@ -174,7 +174,7 @@ def prompt_of(members: keys.Members, names: tuple[str, ...], warnings: keys.KeyW
     message = _only_message(members)
     item = members.first(names) or message
     if item is None:
-        raise members.value.missing(names[0], f"say what the agent is to do: {names[0]}: …")
+        raise members.value.missing(names[0], f"write what the agent should do: {names[0]}: …")
     text = item.as_text()
     if found := UNUSABLE.search(text):
         raise item.error(f"has a character that cannot be passed to a program: U+{ord(found[0]):04X}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.documents.arm_sections import FOREIGN_KEY
 from skillgym_action.limits import MAX_UNKNOWN_KEYS
-from skillgym_action.model.errors import closest_match
+from skillgym_action.model.errors import closest_match, meant_word, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -183,12 +183,11 @@ class KeyWarnings:
             if members.value.member(key).value is None or (kind, name) in self.seen:
                 continue
             self.seen.add((kind, name))
-            meant = closest_match(name, known, _LIKENESS)
-            remedy = f"did you mean {meant!r}?" if meant else None
+            remedy = suggestion(name, known, _LIKENESS)
             self.warn(members.value.member(key), f"unknown key {key!r} of {kind}: {effect}", remedy)
 
     def _misspelled(self, members: Members, key: str, known: frozenset[str]) -> None:
         """Warn about a key that is asked as a question, and differs from a known one by a slip."""
         value, name = members.value.member(key), canonical(key)
         if value.value is not None and (meant := closest_match(name, known, _SLIP)) and sorted(meant) == sorted(name):
-            self.once(value, f"{key!r} is asked as a separate question", f"did you mean {meant!r}?")
+            self.once(value, f"{key!r} is asked as a separate question", meant_word(meant))

@@ -12,7 +12,7 @@ from skillgym_action.documents.arm_sections import FOREIGN_KEY, suite_arms
 from skillgym_action.documents.documents import read_document
 from skillgym_action.documents.skill_files import above_evals
 from skillgym_action.documents.suite_values import SuiteValue
-from skillgym_action.model.errors import SuiteError, closest_match
+from skillgym_action.model.errors import SuiteError, closest_match, meant_word
 from skillgym_action.skill_evals import keys
 from skillgym_action.skill_evals.suite_names import TRIGGERS_NAME, accepts, named, rejection
 from skillgym_action.skill_evals.trigger_shapes import QUERY_LISTS, trigger_shape
@@ -80,7 +80,7 @@ def _case_list(top: SuiteValue) -> SuiteValue:
             raise queries.wrong_type("a list")
         for key in top.mapping():
             if isinstance(top.member(key).value, list) and (meant := closest_match(key, _LISTS, _LIKENESS)):
-                raise top.member(key).error("has no evals", f"did you mean {meant!r} for {key!r}?")
+                raise top.member(key).error("has no evals", meant_word(meant, key))
         raise top.error("has no evals", _WRITE_CASES)
     if not isinstance(cases.value, list):
         raise cases.wrong_type("a list")

@@ -19,15 +19,15 @@ _KEYS = re.compile(r'"(evals?|skill_name|prompt|query|should_trigger)"')
 _BLANK = " \t\r\n\0\ufeff\ufffd"
 _LIKENESS = 0.8
 _NOT_JSON = object()
-_LEAVE_OUT = "correct it, or leave it out with !PATH"
+_LEAVE_OUT = "correct it, or exclude it with !PATH"
 _NO_CASES = NotASuite(
     reason="has the name of evals of a skill, but no list of cases with prompts, so it is not run",
-    remedy="write the cases as a list `evals`, each with a prompt; or leave the file out with !PATH",
+    remedy="write the cases as a list `evals`, each with a prompt; or exclude the file with !PATH",
     near_miss=True,
 )
 _NO_QUERIES = NotASuite(
     reason="has the name of a list of trigger queries, but no queries, so it is not run",
-    remedy='write the queries as [{"query": …, "should_trigger": true}]; or leave the file out with !PATH',
+    remedy='write the queries as [{"query": …, "should_trigger": true}]; or exclude the file with !PATH',
     near_miss=True,
 )
 

@@ -43,7 +43,7 @@ def read_baseline(services: Services, options: Options) -> RunReport | None:
         if "regression" in options.gate.fail_on and not wanted.baseline_optional:
             raise UsageError(
                 "regression in fail-on without a baseline: there is nothing to compare with",
-                remedy="name a baseline, or leave the word regression out",
+                remedy="name a baseline, or remove regression from fail-on",
             )
         return None
     from skillgym_action.storage.stored_runs import baseline

@@ -14,6 +14,7 @@ from skillgym_action.formats import FORMATS, format_named
 from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.errors import UsageError
 from skillgym_action.reporters.wording import counted
+from skillgym_action.repository import FETCH_BASE
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from skillgym_action.storage.journal import Journal
     from skillgym_action.workspaces.case_paths import CaseKey
 
-FETCH_BASE = "give actions/checkout fetch-depth: 0, or fetch the base branch"
-UNTOUCHED = "nothing that has changed concerns a case"
+UNTOUCHED = "the changes affect no case"
 
 
 def select_changed(services: Services, plan: Plan, options: ChangedOptions | None) -> Plan:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.filesystem.globs import is_pattern, matches_path_or_folder
 from skillgym_action.formats import format_named, may_have_name, part_of
 from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
-from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
+from skillgym_action.model.errors import Location, Problem, UsageError, suggestion
 from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
 from skillgym_action.repository.reference_solutions import is_in_companion
 
@@ -163,18 +163,17 @@ def _suites_at(search: _Search, cwd: Path, path: str) -> Iterator[FoundSuite]:
     else:
         raise UsageError(
             f"no such file or folder{search.options.where}: {path}",
-            remedy=_nearest(target) or "name a suite file, a folder or a glob; !PATH excludes",
+            remedy=_name_beside(target) or "name a suite file, a folder or a glob; !PATH excludes",
         )
 
 
-def _nearest(target: Path) -> str | None:
+def _name_beside(target: Path) -> str | None:
     """The remedy for a name that is nearly that of another file in its folder."""
     try:
         names = sorted(entry.name for entry in os.scandir(target.parent))
     except OSError:
         return None
-    remedy = did_you_mean(target.name, names)
-    return remedy if remedy.startswith("did you mean") else None
+    return suggestion(target.name, names)
 
 
 def _folder(repository: Repository, path: str, target: Path) -> Path:

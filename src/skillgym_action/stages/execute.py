@@ -13,7 +13,6 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
 from skillgym_action.model.dependencies import unmet_dependency
 from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.model.result import Failure, Judgement, Result, SessionResult
@@ -30,9 +29,9 @@ from skillgym_action.sessions.lanes import interleaved_lanes
 from skillgym_action.sessions.provider_limits import ProviderLimits
 from skillgym_action.sessions.repetitions import (
     combined_result,
-    count_troubled,
     final_judgement,
     next_session,
+    retry_wait,
     with_trigger_runs,
 )
 from skillgym_action.sessions.run_session import execution_result, run_session
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
     from skillgym_action.model.job_attempt import AttemptShare
     from skillgym_action.services import Services
-    from skillgym_action.sessions.provider_limits import LaneQueue
+    from skillgym_action.sessions.provider_limits import LaneQueue, Place
     from skillgym_action.settings.options import ExecuteOptions
     from skillgym_action.storage.journal import Journal
 
@@ -109,7 +108,7 @@ def execute(
         services.snapshots.save()
     in_order = tuple(results[index] for index in sorted(results))
     incomplete = (*missing, *executor.unstarted())
-    slowed = executor.providers.slowed()
+    slowed = executor.providers.slowed(dispatcher.most_slots if dispatcher else None)
     return Executed(
         results=in_order, stopped=stopped, incomplete=incomplete, attempts=executor.attempts(), slowed=slowed
     )
@@ -287,6 +286,8 @@ class _Executor:
                 services.directory.clear(folder)
         with services.processes.work_slots.occupied():
             position, stopped = next_session(execution, sessions, self.options), None
+            if position and self._dispatcher:
+                self._dispatcher.settle()  # who waits must not keep a worker's slot: others wait for it
             if progress.take(position):
                 return None
             if position and (sessions or progress.stored):
@@ -358,8 +359,7 @@ class _Executor:
         is_retry = position[1] > 1
         if not self.services.cancelled and (refusal := self._refusal(progress.execution)):
             return refusal
-        if is_retry and progress.waits and (trouble := progress.sessions[-1].trouble):
-            wait = _retry_wait(trouble, count_troubled(progress.sessions))
+        if is_retry and progress.waits and (wait := retry_wait(progress.sessions)):
             with self.services.processes.work_slots.released():
                 self.services.clock.pause(wait, self.services.cancelled)
         return CANCELLED_JUDGEMENT if self.services.cancelled else None
@@ -368,39 +368,52 @@ class _Executor:
         self, progress: ExecutionProgress, position: tuple[int, int], done: Mapping[str, Result]
     ) -> Judgement | None:
         """Run a session once its provider has a place. The judgement if it must not start any more; else None."""
-        execution, services = progress.execution, self.services
-        with self.providers.place(execution, services.processes.work_slots.released) as place:
-            if place.waited and not progress.sessions and not progress.stored:
-                if refused := self._result_without_session(execution, done):
-                    return refused.judgement
-            elif place.waited and (stopped := self._refusal(execution)):
+        waiting = self.services.processes.work_slots.released if self._dispatcher is None else None
+        with self.providers.place(progress.execution, waiting) as place:
+            if place.waited and (stopped := self._refused_meanwhile(progress, done)):
                 return stopped
-            if place.waited and services.cancelled:
-                return CANCELLED_JUDGEMENT
-            if not progress.started:
-                services.observer.started(execution)
-            progress.started = progress.waits = True
-            ran = self._run_session(execution, position)
+            ran = self._run_session(progress, position, place, partial(self._refused_meanwhile, progress, done))
             if isinstance(ran, Judgement):
                 return ran
             place.trouble = ran.trouble
             progress.sessions.append(ran)
         return None
 
-    def _run_session(self, execution: Execution, position: tuple[int, int]) -> SessionResult | Judgement:
+    def _refused_meanwhile(self, progress: ExecutionProgress, done: Mapping[str, Result]) -> Judgement | None:
+        """The judgement if the next session must not start any more, after it has waited; else None."""
+        execution = progress.execution
+        if not progress.sessions and not progress.stored:
+            refused = self._result_without_session(execution, done)
+            return refused.judgement if refused else None
+        return self._refusal(execution) or (CANCELLED_JUDGEMENT if self.services.cancelled else None)
+
+    def _run_session(
+        self,
+        progress: ExecutionProgress,
+        position: tuple[int, int],
+        place: Place,
+        refusal: Callable[[], Judgement | None],
+    ) -> SessionResult | Judgement:
         """Run a session, write it to the journal, and add its cost to the budgets.
 
-        A judgement: no worker was free before the run was cancelled or the budget was spent.
+        A judgement: ``refusal`` had one once a worker was free, or the run was cancelled before.
         """
         from skillgym_action.sessions.attempt_shares import in_attempt
 
+        execution = progress.execution
         write_line, digest = self.services.directory.write_journal_line, self._journal.digests[execution.index]
+        started = partial(self._started, progress, event_line("started", digest, position))
         before_judging = partial(write_line, event_line("judging", digest, position))
         if self._dispatcher is None:
-            write_line(event_line("started", digest, position))
+            started()
             session = run_session(self.services, execution, *position, self.options, before_judging)
         else:
-            ran = self._run_on_worker(self._dispatcher, execution, position, before_judging)
+            from skillgym_action.engines.dispatch import Notices  # imported late: local runs do not need it
+
+            lost = partial(self._lost, execution, position)
+            notices = Notices(place=place, refusal=refusal, started=started, judging=before_judging, lost=lost)
+            with self.services.processes.work_slots.released():
+                ran = self._dispatcher.run(execution, position, digest, notices)
             if isinstance(ran, Judgement):
                 return ran
             session = ran
@@ -414,32 +427,20 @@ class _Executor:
                 self._stopped.setdefault(_runner_key(execution), replace(trouble, message=why))
         return session
 
-    def _run_on_worker(
-        self,
-        dispatcher: Dispatcher,
-        execution: Execution,
-        position: tuple[int, int],
-        before_judging: Callable[[], None],
-    ) -> SessionResult | Judgement:
-        """Run a session on a worker. What a lost one may have cost is its whole budget, which is charged."""
-        from skillgym_action.engines.dispatch import Notices  # imported late: local runs do not need it
+    def _started(self, progress: ExecutionProgress, line: str) -> None:
+        """A session starts; ``line`` of the journal says so."""
+        self.services.directory.write_journal_line(line)
+        if not progress.started:
+            self.services.observer.started(progress.execution)
+        progress.started = progress.waits = True
 
-        write_line, digest = self.services.directory.write_journal_line, self._journal.digests[execution.index]
-
-        def lost(seconds: float) -> None:
-            write_line(lost_line(digest, position, seconds, execution.budget))
-            with self._lock:
-                for budget in self._budgets(execution):
-                    budget.add(execution.budget, f"a lost session on {execution.runner.id}")
-
-        notices = Notices(
-            refusal=partial(self._refusal, execution),
-            started=partial(write_line, event_line("started", digest, position)),
-            judging=before_judging,
-            lost=lost,
-        )
-        with self.services.processes.work_slots.released():
-            return dispatcher.run(execution, position, digest, notices)
+    def _lost(self, execution: Execution, position: tuple[int, int], seconds: float) -> None:
+        """A session was lost with its worker. What it may have cost is its whole budget, which is charged."""
+        digest = self._journal.digests[execution.index]
+        self.services.directory.write_journal_line(lost_line(digest, position, seconds, execution.budget))
+        with self._lock:
+            for budget in self._budgets(execution):
+                budget.add(execution.budget, f"a lost session on {execution.runner.id}")
 
 
 def _on_runner(execution: Execution) -> tuple[str, str, str | None]:
@@ -466,11 +467,6 @@ def _runner_key(execution: Execution) -> tuple[str, str, str | None]:
     own = arm is not None and (arm.changes_files or arm.changes_agent)
     path = suite.path if suite.runners or suite.other_runners else ""
     return path, execution.runner.id, execution.arm_name if own else None
-
-
-def _retry_wait(trouble: Trouble, tried: int) -> float:
-    """Seconds until the retry: what the service asks for, else growing exponentially; the clock adds jitter."""
-    return min(trouble.retry_after if trouble.retry_after is not None else 2.0**tried, MAX_RETRY_WAIT_SECONDS)
 
 
 def _invalid_result(entry: Unrunnable) -> Result:

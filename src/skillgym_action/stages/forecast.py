@@ -86,8 +86,8 @@ def refuse_beyond_budget(found: Forecast, options: ExecuteOptions, spent: float 
     above = left + _ROUNDING * options.max_cost
     if found.least_usd is not None and found.least_usd > above and not options.allow_partial:
         raise UsageError(
-            f"the run costs more than the {limit}, by the runs in {found.source}: {cost_in_words(found)}; "
-            "no session was started",
+            f"the run is expected to cost more than the {limit}, according to the runs in {found.source}: "
+            f"{cost_in_words(found)}; no session was started",
             remedy="raise max-cost, lower repeat, select fewer cases, or set allow-partial to run what max-cost pays",
         )
     if found.usd.total > above:

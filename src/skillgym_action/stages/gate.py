@@ -25,11 +25,11 @@ _ROUNDING = 1e-9  # of points, which are means of floating-point shares
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
 NOT_COMPARED = "there is no baseline yet, so nothing was compared"
 NO_CASES = (
-    "no case to run: no suite was found, or no case matches the filters, such as --case, --tag and --changed-skills; "
+    "no case to run: the suites have none for the selected runners and this shard; "
     "`skillgym-action check` lists the files that were found and skipped"
 )
 ALL_IN_QUARANTINE = "every case is in quarantine, so nothing was judged"
-NO_RATE = "no pass rate: of the judged, all were expected to fail"
+NO_RATE = "no pass rate: all judged cases are expected to fail"
 
 
 def gate(report: RunReport, options: GateOptions) -> Decision:

@@ -224,7 +224,7 @@ def load_digests(
 ) -> tuple[BenchmarkSuite, ...]:
     """Suites for computing digests. Suite programs are not run, so their suites have no cases."""
     found = tuple(found)
-    read = (file for file in found if not _is_program(file))
+    read = (file for file in found if not is_program(file))
     loaded = {suite.path: suite for suite in load(read, hosts, options, checkout)}
     sources = (
         SuiteFileAccess(path=file.path, file=file.file, hosts=hosts, environment={}, checkout=checkout)
@@ -237,16 +237,16 @@ def load_digests(
     )
 
 
-def _is_program(found: FoundSuite) -> bool:
+def is_program(suite: FoundSuite | BenchmarkSuite) -> bool:
     """Whether the suite is a program, which a suite host runs to load it."""
-    return found.format in PROGRAM_FORMATS or found.file.suffix.lower() in TYPESCRIPT
+    return suite.format in PROGRAM_FORMATS or suite.file.suffix.lower() in TYPESCRIPT
 
 
 def _load_each(
     loaded: Callable[[FoundSuite], BenchmarkSuite | None], found: tuple[FoundSuite, ...]
 ) -> Iterator[BenchmarkSuite | None]:
     """Load each file; the suites in order. Suite programs run in parallel, since one may hang until its timeout."""
-    if sum(map(_is_program, found)) <= 1:
+    if sum(map(is_program, found)) <= 1:
         yield from map(loaded, found)
         return
     from concurrent.futures import ThreadPoolExecutor
@@ -303,8 +303,8 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
 
 
 def _with_granted_tools(suite: BenchmarkSuite, tools: tuple[str, ...] | None) -> BenchmarkSuite:
-    """The suite, whose cases may use no other tools. A case that wants none of them cannot be used."""
-    if tools is None or all(case.agent is None for case in suite.cases):
+    """The suite; cases of a plugin may use no other tools. A case that wants none of them cannot be used."""
+    if tools is None or suite.format != "plugin-evals" or all(case.agent is None for case in suite.cases):
         return suite
     cases, invalid, warnings = [], list(suite.invalid), list(suite.warnings)
     for case in suite.cases:
@@ -323,7 +323,9 @@ def _with_granted_tools(suite: BenchmarkSuite, tools: tuple[str, ...] | None) ->
 
 
 def _with_threshold(case: BenchmarkCase, threshold: float | None) -> BenchmarkCase:
-    return case if threshold is None or not case.averaged else replace(case, threshold=threshold)
+    if threshold is None or not case.averaged or case.trials:  # trials are AgentV's, whose tests have their own
+        return case
+    return replace(case, threshold=threshold)
 
 
 def _refuse_other_workspaces(suites: Iterable[BenchmarkSuite], option: str) -> None:

@@ -7,11 +7,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.filesystem.globs import matches
+from skillgym_action.filesystem.globs import is_pattern, matches
 from skillgym_action.limits import MAX_LISTED_NAMES
 from skillgym_action.model.arm import arms_of_case, case_in_arm
 from skillgym_action.model.dependencies import dependency_groups
-from skillgym_action.model.errors import Location, Problem, UsageError, closest_match
+from skillgym_action.model.errors import Location, Problem, UsageError, suggestion
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
 from skillgym_action.model.suite import BenchmarkCase, Invalid
 from skillgym_action.reporters.wording import counted
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from skillgym_action.settings.plan_options import (
         PlanOptions,
     )
+
+
+NO_SUITE = Problem(
+    message="no suite was found", remedy="name a suite file or its folder, or run `skillgym-action init`"
+)
 
 
 def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], options: PlanOptions) -> Plan:
@@ -108,7 +113,7 @@ def filter_warnings(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> t
     if options.match and not any(map(options.match.matches, ids)):
         unmatched.append(("--match", options.match.text, ids))
     return tuple(
-        Problem(message=f"{option} {word} {_matches_none(cases)}", remedy=_nearest(word, known))
+        Problem(message=_without_match(option, word, cases), remedy=_nearest(word, known))
         for option, word, known in unmatched
     )
 
@@ -154,24 +159,26 @@ def agent_warnings(suites: Iterable[BenchmarkSuite], runners: Iterable[Runner]) 
             if limited and not AGENTS[agent].limits_tools:
                 yield Problem(
                     message=(
-                        f"{agent} limits no tools and takes no addition to its system prompt: what "
-                        f"{counted(len(limited), 'case')} say about that has no effect"
+                        f"{agent} limits no tools and takes no addition to its system prompt: "
+                        f"these settings of {counted(len(limited), 'case')} have no effect"
                     ),
                     location=limited[0].location,
                     remedy="run them on claude-code",
                 )
 
 
-def nothing_selected(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> str | None:
-    """Why the filters of cases leave none and no invalid suite; None: they leave some, or there is none."""
+def nothing_selected(suites: Iterable[BenchmarkSuite], options: PlanOptions) -> Problem | None:
+    """That there is no suite, or why the filters of cases leave none and no invalid suite; None: they leave some."""
     suites = tuple(suites)
+    if not suites:
+        return NO_SUITE
     if not _filters(options) or any(_leaves(suite, options) for suite in suites):
         return None
     if not (cases := _ids_and_tags(suites)[2]):
         return None
     if warnings := filter_warnings(suites, options):
-        return "; ".join(map(str, warnings))
-    return f"the combination of {' '.join(_filters(options))} {_matches_none(cases)}"
+        return warnings[0] if len(warnings) == 1 else Problem(message="; ".join(map(str, warnings)))
+    return Problem(message=f"the combination of {' '.join(_filters(options))} {_matches_none(cases)}")
 
 
 def _filters(options: PlanOptions) -> list[str]:
@@ -204,6 +211,13 @@ def _any_matches(names: Iterable[str], pattern: str) -> bool:
     return any(_matches_any(name, (pattern,)) for name in names)
 
 
+def _without_match(option: str, word: str, cases: int) -> str:
+    """The message for a word of a filter: only a name can be unknown, a pattern or an expression matches nothing."""
+    if option == "--match" or is_pattern(word):
+        return f"{option} {word!r} {_matches_none(cases)}"
+    return f"unknown {option.removeprefix('--')} {word!r}"
+
+
 def _matches_none(cases: int) -> str:
     return "does not match the only case" if cases == 1 else f"matches none of the {cases:,} cases"
 
@@ -211,8 +225,8 @@ def _matches_none(cases: int) -> str:
 def _nearest(word: str, known: Iterable[str]) -> str:
     """The known name that is most like the word; else the first few of all."""
     names = tuple(known)
-    if meant := closest_match(word, names):
-        return f"the nearest is {meant}"
+    if remedy := suggestion(word, names):
+        return remedy
     rest = len(names) - MAX_LISTED_NAMES
     more = f" and {rest:,} more" if rest > 0 else ""
     return f"known: {', '.join(names[:MAX_LISTED_NAMES])}{more}" if names else "no case has a tag"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def quarantined(plan: Plan, file: QuarantineFile, *, today: date, every_suite: bool) -> Plan:
     """The plan with the quarantine of its executions, and a warning for each entry that has no effect.
 
-    ``today``: in UTC. ``every_suite``: the plan has all suites, so that an entry that fits no case is a mistake.
+    ``today``: in UTC. ``every_suite``: the plan has all suites, so that an entry that matches no case is a mistake.
     """
     if not (file.entries or file.problems):
         return plan
@@ -68,7 +68,7 @@ def quarantine_of(names: tuple[str, str, str], file: QuarantineFile, *, today: d
 def quarantine_warnings(
     file: QuarantineFile, suites: Iterable[BenchmarkSuite], *, today: date, every_suite: bool
 ) -> tuple[Problem, ...]:
-    """What is wrong with the file: what cannot be read, has expired, or fits no case."""
+    """What is wrong with the file: what cannot be read, has expired, or matches no case."""
     suites = tuple(suites)
     return (*file.problems, *_warnings(file.entries, suites if every_suite else None, today))
 
@@ -80,13 +80,13 @@ def _warnings(
     for entry in entries:
         if entry.expires < today:
             days = (today - entry.expires).days
-            message = f"expired {days} {'day' if days == 1 else 'days'} ago, so its cases count again"
+            message = f"expired {days} {'day' if days == 1 else 'days'} ago, so its cases affect the verdict again"
             yield _problem(entry, message, f"remove the entry, or ask {entry.owner} for a new date")
         elif entry.expires > latest:
             message = f"expires more than {MAX_QUARANTINE_DAYS} days ahead, so it has no effect"
             yield _problem(entry, message, f"write {latest.isoformat()} or earlier")
         elif suites is not None and not any(_fits_some(entry, suite) for suite in suites):
-            yield _problem(entry, f"fits no case: {entry.case}", "`skillgym-action list` shows the ids of all cases")
+            yield _problem(entry, f"matches no case: {entry.case}", "`skillgym-action list` shows the ids of all cases")
 
 
 def _problem(entry: QuarantineEntry, message: str, remedy: str) -> Problem:

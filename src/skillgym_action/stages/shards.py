@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.options import ExecuteOptions
 
 UNKNOWN_SHARE = 1 / 4  # of its time limit: what an execution is expected to take where no time at all is recorded
+MIN_COST_SHARE = 1 / 10  # of the mean expected cost: with no part of the budget, a shard could start no session
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +98,7 @@ def plan_shards(
     """
     seconds = _expected(plan, {index: one.seconds for index, one in recorded.items()}, options, _share_of_limit)
     costs = {index: one.usd for index, one in recorded.items() if one.usd is not None}
-    usd = _expected(plan, costs, options, lambda _: 0.0) if costs else {}
+    usd = _at_least(MIN_COST_SHARE, _expected(plan, costs, options, lambda _: 0.0)) if costs else {}
     chains = indivisible_lanes(plan)
     weights = [fsum(seconds[one.index] for one in chain) for chain in chains]
     if request.shards is None:
@@ -149,6 +150,12 @@ def _expected(
         return (default(execution) if known is None else known) * planned_repetitions(execution, options)
 
     return {execution.index: expected(execution) for execution in plan.executions}
+
+
+def _at_least(share: float, values: Mapping[int, float]) -> dict[int, float]:
+    """The values, of which none is smaller than this share of their mean."""
+    smallest = share * fmean(values.values())
+    return {index: max(value, smallest) for index, value in values.items()}
 
 
 def _share_of_limit(execution: Execution) -> float:

@@ -81,17 +81,25 @@ def repository_facts(files: Iterable[str], read: Read) -> RepositoryFacts:
 
 def chosen_agents(
     agents: Mapping[str, Sequence[str]], *, has_key: Callable[[str], bool], is_installed: Callable[[str], bool]
-) -> tuple[str, ...]:
-    """The agents to run: for each key that is there the first one that uses it; else one that is installed.
+) -> dict[str, str]:
+    """The agents to run, each with its key: for each key that is there the first one that uses it.
 
-    ``agents``: the names of their keys, by agent. If none is installed either, the first one.
+    Else one that is installed, or the first one. ``agents``: the names of their keys, by agent.
     """
     chosen: dict[str, str] = {}
     for agent, keys in agents.items():
         if key := next(filter(has_key, keys), None):
             chosen.setdefault(key, agent)
-    found = tuple(dict.fromkeys(chosen.values())) or tuple(filter(is_installed, agents))[:1]
-    return found or tuple(agents)[:1]
+    if chosen:
+        return {agent: key for key, agent in chosen.items()}
+    return keys_of((next(filter(is_installed, agents), next(iter(agents))),), agents, has_key=has_key)
+
+
+def keys_of(
+    chosen: Iterable[str], agents: Mapping[str, Sequence[str]], *, has_key: Callable[[str], bool]
+) -> dict[str, str]:
+    """For each agent the key that is there, or else the first one that it uses."""
+    return {agent: next(filter(has_key, agents[agent]), agents[agent][0]) for agent in chosen}
 
 
 def _skills(files: Collection[str], read: Read) -> Iterable[FoundSkill]:

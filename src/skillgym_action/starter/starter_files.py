@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents import AGENTS
 from skillgym_action.documents.json_schemas import schema_address
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.model.errors import OutputError, UsageError
-from skillgym_action.processes.agent_keys import key_names
 from skillgym_action.repository.checkout import folder_to_write_in
 from skillgym_action.starter.starter_cases import skill_cases, starter_cases
-from skillgym_action.starter.starter_suites import SUITE_FORMATS
+from skillgym_action.starter.starter_suites import SUITE_FORMATS, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,17 +34,18 @@ class StarterFile:
 
 
 def starter_files(
-    facts: RepositoryFacts, *, suite_format: str, agents: tuple[str, ...], branch: str
+    facts: RepositoryFacts, *, suite_format: str, keys: Mapping[str, str], branch: str
 ) -> tuple[StarterFile, ...]:
-    """Suite, configuration and workflow. Raises UsageError for ``evals`` without a skill that has none.
+    """Suite, configuration and workflow. Raises UsageError for ``skill-evals`` if no skill is without evals.
 
-    ``suite_format``: a key of ``SUITE_FORMATS``. ``branch``: the default branch of the repository.
+    ``suite_format``: a key of ``SUITE_FORMATS``. ``keys``: the variable with the key of each agent. ``branch``: the
+    default branch of the repository.
     """
     suite = _suite(facts, suite_format)
     return (
         suite,
-        StarterFile(path=CONFIGURATION, text=_configuration(agents)),
-        StarterFile(path=WORKFLOW, text=_workflow(agents, branch)),
+        StarterFile(path=CONFIGURATION, text=_configuration(keys)),
+        StarterFile(path=WORKFLOW, text=_workflow(keys.values(), branch)),
     )
 
 
@@ -68,11 +67,10 @@ def write_files(files: Iterable[StarterFile], checkout: Checkout, root: Path, *,
 
 def _suite(facts: RepositoryFacts, suite_format: str) -> StarterFile:
     chosen = SUITE_FORMATS[suite_format]
-    if suite_format == "evals":
+    if chosen.file is None:
         skill = _skill(facts)
-        return StarterFile(path=skill.evals, text=chosen.text(skill_cases(skill), ""))
-    text = chosen.text(starter_cases(facts), schema_address("x-bench"))
-    return StarterFile(path=chosen.file, text=text)
+        return StarterFile(path=skill.evals, text=chosen.text(skill_cases(skill)))
+    return StarterFile(path=chosen.file, text=chosen.text(starter_cases(facts)))
 
 
 def _skill(facts: RepositoryFacts) -> FoundSkill:
@@ -80,12 +78,12 @@ def _skill(facts: RepositoryFacts) -> FoundSkill:
         return facts.skills_without_evals[0]
     if facts.skills:
         remedy = "add cases to them, or choose another --format"
-        raise UsageError("--format evals: each skill of the repository has evals already", remedy=remedy)
+        raise UsageError("--format skill-evals: each skill of the repository has evals already", remedy=remedy)
     remedy = "add a folder with a SKILL.md, or choose another --format"
-    raise UsageError("--format evals: the repository has no skill, a folder with a SKILL.md", remedy=remedy)
+    raise UsageError("--format skill-evals: the repository has no skill, a folder with a SKILL.md", remedy=remedy)
 
 
-def _configuration(agents: tuple[str, ...]) -> str:
+def _configuration(agents: Iterable[str]) -> str:
     lines = [f"# yaml-language-server: $schema={schema_address('config')}", "runners:"]
     for agent in agents:
         model = f", model: {MODELS[agent]}" if agent in MODELS else ""
@@ -93,16 +91,9 @@ def _configuration(agents: tuple[str, ...]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _workflow(agents: tuple[str, ...], branch: str) -> str:
-    names = {agent: key_names(agent)[0] for agent in agents if AGENTS[agent].keys}
-    lines = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in dict.fromkeys(names.values())]
-    environment = "\n".join(["        env:", *lines, ""]) if lines else ""
-    return _WORKFLOW.replace("        ENVIRONMENT\n", environment).replace("BRANCH", _yaml_text(branch))
-
-
-def _yaml_text(text: str) -> str:
-    plain = text.replace("/", "").replace("-", "").replace("_", "").replace(".", "")
-    return text if plain.isalnum() and plain[0].isalpha() else "'" + text.replace("'", "''") + "'"
+def _workflow(keys: Iterable[str], branch: str) -> str:
+    lines = [f"          {name}: ${{{{ secrets.{name} }}}}\n" for name in dict.fromkeys(keys)]
+    return _WORKFLOW.replace("          SECRETS\n", "".join(lines)).replace("BRANCH", quoted(branch))
 
 
 _WORKFLOW = """\
@@ -127,12 +118,19 @@ jobs:
         with:
           fetch-depth: 0 # the baseline is of the commits that the pull request is based on
           persist-credentials: false
+      - uses: actions/cache@cdf6c1fa76f9f475f3d7449005a359c84ca0f306 # v5.0.3 # zizmor: ignore[cache-poisoning]
+        with:
+          path: ${{ runner.temp }}/skillgym-agents
+          key: skillgym-agents-${{ runner.os }}-${{ runner.arch }}-${{ hashFiles('CONFIGURATION', 'WORKFLOW') }}
       - uses: org/skillgym-action@v1 # zizmor: ignore[unpinned-uses] or pin the commit of a release
         id: skillgym
-        ENVIRONMENT
+        with:
+          agents-cache: skillgym-agents
+        env:
+          SECRETS
       - uses: actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0
         if: ${{ always() && steps.skillgym.outputs.report-dir }}
         with:
           name: skillgym-report
           path: ${{ steps.skillgym.outputs.report-dir }}
-"""
+""".replace("CONFIGURATION", CONFIGURATION).replace("WORKFLOW", WORKFLOW)

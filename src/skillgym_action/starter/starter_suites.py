@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.documents.json_schemas import schema_address
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -15,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SuiteFormat:
-    """A format that ``init`` can write. ``file``: the path of the suite; "": beside the skill."""
+    """A format that ``init`` can write. ``file``: the path of the suite; None: beside the skill."""
 
-    file: str
-    text: Callable[[Sequence[StarterCase], str], str]
+    file: str | None
+    text: Callable[[Sequence[StarterCase]], str]
 
 
-def _x_bench(cases: Sequence[StarterCase], schema: str) -> str:
+def _x_bench(cases: Sequence[StarterCase]) -> str:
     suite = {
-        "$schema": schema,
+        "$schema": schema_address("x-bench"),
         "name": "starter",
         "defaults": {"budget": 0.5, "timeout": 300},
         "cases": [
@@ -51,47 +53,78 @@ def _heading(check: FileCheck) -> str:
     return rf"^#+ +{re.escape(check.text)}".replace(r"\ ", " ").replace(r"\-", "-")
 
 
-def _python(cases: Sequence[StarterCase], _schema: str) -> str:
-    lines = [
-        "from pathlib import Path",
-        "",
-        "from skillgym_action import Suite, expect",
-        "",
-        'suite = Suite("starter")',
-    ]
-    lines += ["", "", "def text_of(report, name):", "    path = Path(report.cwd, name)"]
-    lines += ['    assert path.is_file(), f"the agent did not write {name}"', "    return path.read_text()"]
+def _python(cases: Sequence[StarterCase]) -> str:
+    runs = any(case.run for case in cases)
+    parts = [_PYTHON_RUN_IMPORT if runs else "", _PYTHON_HEAD, _PYTHON_RUN if runs else ""]
     for case in cases:
-        lines += ["", "", "@suite.case(", f"    {_quoted(case.id)},", f"    prompt={_quoted(case.prompt)},", ")"]
+        lines = ["", "", "@suite.case(", f"    {quoted(case.id)},", f"    prompt={quoted(case.prompt)},", ")"]
         lines.append(f"def {case.id.replace('-', '_')}(report):")
         for check in case.checks:
-            text = f"text_of(report, {_quoted(check.path)})"
+            text = f"text_of(report, {quoted(check.path)})"
             if check.heading:
-                lines.append(f"    expect.match({text}, {_quoted('(?im)' + _heading(check))})")
+                lines.append(f"    expect.match({text}, {quoted('(?im)' + _heading(check))})")
             else:
-                lines.append(f"    assert {_quoted(check.text)} in {text}")
-    return "\n".join(lines) + "\n"
+                lines.append(f"    assert {quoted(check.text)} in {text}")
+        lines += [f"    run(report, {quoted(case.run)})"] if case.run else []
+        parts.append("\n".join([*lines, ""]))
+    return "".join(parts)
 
 
-def _typescript(cases: Sequence[StarterCase], _schema: str) -> str:
-    lines = ['import { existsSync, readFileSync } from "node:fs";', 'import { join } from "node:path";']
-    lines += ['import { assert, type Case, type SessionReport } from "skillgym";', ""]
-    lines += [
-        "function textOf(report: SessionReport, name: string): string {",
-        "  const path = join(report.cwd, name);",
-    ]
-    lines += [
-        "  assert.ok(existsSync(path), `the agent did not write ${name}`);",
-        '  return readFileSync(path, "utf8");',
-    ]
-    lines += ["}", "", "const suite: Case[] = ["]
+_PYTHON_RUN_IMPORT = "import subprocess\n"
+_PYTHON_HEAD = """\
+from pathlib import Path
+
+from skillgym_action import Suite, expect
+
+suite = Suite("starter")
+
+
+def text_of(report, name):
+    path = Path(report.cwd, name)
+    assert path.is_file(), f"the agent did not write {name}"
+    return path.read_text()
+"""
+_PYTHON_RUN = """
+
+def run(report, command):
+    ended = subprocess.run(command, shell=True, cwd=report.cwd, input=b"", capture_output=True)
+    output = (ended.stdout + ended.stderr).decode(errors="replace")
+    assert ended.returncode == 0, f"{command} ended with exit code {ended.returncode}: {output}"
+"""
+
+
+def _typescript(cases: Sequence[StarterCase]) -> str:
+    runs = any(case.run for case in cases)
+    parts = [_TYPESCRIPT_RUN_IMPORT if runs else "", _TYPESCRIPT_HEAD, _TYPESCRIPT_RUN if runs else ""]
+    lines = ["", "const suite: Case[] = ["]
     for case in cases:
-        lines += ["  {", f"    id: {_quoted(case.id)},", f"    prompt: {_quoted(case.prompt)},", "    assert(report) {"]
+        lines += ["  {", f"    id: {quoted(case.id)},", f"    prompt: {quoted(case.prompt)},", "    assert(report) {"]
         for check in case.checks:
             pattern = f"/{_heading(check)}/im" if check.heading else f"/{_literal(check.text)}/"
-            lines.append(f"      assert.match(textOf(report, {_quoted(check.path)}), {pattern});")
+            lines.append(f"      assert.match(textOf(report, {quoted(check.path)}), {pattern});")
+        lines += [f"      run(report, {quoted(case.run)});"] if case.run else []
         lines += ["    },", "  },"]
-    return "\n".join([*lines, "];", "export default suite;", ""])
+    return "".join([*parts, "\n".join([*lines, "];", "export default suite;", ""])])
+
+
+_TYPESCRIPT_RUN_IMPORT = 'import { spawnSync } from "node:child_process";\n'
+_TYPESCRIPT_HEAD = """\
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { assert, type Case, type SessionReport } from "skillgym";
+
+function textOf(report: SessionReport, name: string): string {
+  const path = join(report.cwd, name);
+  assert.ok(existsSync(path), `the agent did not write ${name}`);
+  return readFileSync(path, "utf8");
+}
+"""
+_TYPESCRIPT_RUN = """
+function run(report: SessionReport, command: string): void {
+  const ended = spawnSync(command, { shell: true, cwd: report.cwd, encoding: "utf8", maxBuffer: Infinity });
+  assert.equal(ended.status, 0, `${command} ended with exit code ${ended.status}: ${ended.stdout}${ended.stderr}`);
+}
+"""
 
 
 def _literal(text: str) -> str:
@@ -99,19 +132,26 @@ def _literal(text: str) -> str:
     return re.sub(r"[.*+?^${}()|\[\]\\/]", r"\\\g<0>", text)
 
 
-def _agentv(cases: Sequence[StarterCase], _schema: str) -> str:
+def _agentv(cases: Sequence[StarterCase]) -> str:
     lines = ["name: starter", "tests:"]
     for case in cases:
-        lines += [f"  - id: {case.id}", f"    input: {_quoted(case.prompt)}", "    assertions:"]
-        for check in case.checks:
-            option, text = ("-iqE", _heading(check)) if check.heading else ("-qF", check.text)
-            line = f'grep {option} -- {_shell(text)} "$AGENTV_WORKSPACE_PATH/{check.path}"'
-            lines += ["      - type: code-grader", f"        name: {_quoted(f'{check.path} has {check.text}')}"]
-            lines.append(f"        command: [sh, -c, {_quoted(line)}]")
+        lines += [f"  - id: {case.id}", f"    input: {quoted(case.prompt)}", "    assertions:"]
+        graders = [(f"{check.path} has {check.text}", _grep(check)) for check in case.checks]
+        if case.run:  # a grader's standard output is for its score
+            graders.append((f"{case.run} passes", f'cd "$AGENTV_WORKSPACE_PATH" && {case.run} >&2'))
+        for name, command in graders:
+            lines += ["      - type: code-grader", f"        name: {quoted(name)}"]
+            lines.append(f"        command: [sh, -c, {quoted(command)}]")
     return "\n".join(lines) + "\n"
 
 
-def _evals(cases: Sequence[StarterCase], _schema: str) -> str:
+def _grep(check: FileCheck) -> str:
+    option, text = ("-iqE", _heading(check)) if check.heading else ("-qF", check.text)
+    return f'grep {option} -- {_shell(text)} "$AGENTV_WORKSPACE_PATH/{check.path}"'
+
+
+def _skill_evals(cases: Sequence[StarterCase]) -> str:
+    """The evals of a skill, which can start no programs; ``skill_cases`` have none to run."""
     evals = [
         {
             "id": case.id,
@@ -127,9 +167,11 @@ def _json(value: object) -> str:
     return f"{json.dumps(value, indent=2, ensure_ascii=False)}\n"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A text in double quotes, as JSON, Python, JavaScript and YAML read it alike."""
-    return json.dumps(text)
+    # Two escapes for one character, as in JSON, are two characters in Python and YAML.
+    written = json.dumps(text, ensure_ascii=False)
+    return "".join(one if one.isprintable() or one > "\uffff" else f"\\u{ord(one):04x}" for one in written)
 
 
 def _shell(text: str) -> str:
@@ -141,5 +183,5 @@ SUITE_FORMATS = {
     "python": SuiteFormat(file="bench/starter_suite.py", text=_python),
     "typescript": SuiteFormat(file="bench/starter-suite.ts", text=_typescript),
     "agentv": SuiteFormat(file="bench/starter.eval.yaml", text=_agentv),
-    "evals": SuiteFormat(file="", text=_evals),
+    "skill-evals": SuiteFormat(file=None, text=_skill_evals),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, FailFast, Field
+from pydantic import AfterValidator, FailFast, Field, ValidationInfo
 
 from skillgym_action.limits import MAX_STORED_SESSIONS
 from skillgym_action.model.verdicts import Status
@@ -40,9 +40,17 @@ MEANINGS = {
 """Pattern -> what error messages call a text that matches it."""
 
 
+T = TypeVar("T")
+
+
 def _moment(text: str) -> str:
     datetime.fromisoformat(text)
     return text
+
+
+def _shared(value: T, info: ValidationInfo) -> T:
+    """The first equal value that was validated with the same context, a dictionary; ``value`` itself without one."""
+    return value if info.context is None else info.context.setdefault(value, value)
 
 
 Count = Annotated[int, Field(ge=0, le=10**15)]
@@ -56,7 +64,8 @@ Text = Annotated[str, Field(max_length=32 * 1024 * 1024)]  # longer than a suite
 Path = Annotated[str, Field(max_length=4_096, pattern=PATH)]
 ArtifactDir = Annotated[str, Field(max_length=1_024, pattern=ARTIFACTS)]
 Time = Annotated[str, Field(pattern=TIME), AfterValidator(_moment)]
-T = TypeVar("T")
 # FailFast: each error of a list takes memory, and a file may have a million. JSON has no tuples, hence not strict.
 Several = Annotated[tuple[T, ...], Field(strict=False), FailFast()]
+SHARED = AfterValidator(_shared)
+"""One object for equal values, which the results of a case on several runners have."""
 State = Annotated[Status, Field(strict=False)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action import __version__
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     StoredReports = Sequence[tuple[Path, RunReport]]
 
 T = TypeVar("T")
-_PlanKey = tuple[frozenset[str], frozenset[str], int]
+PlanKey = tuple[frozenset[str], frozenset[str], int]
 
 
 def merged(parts: StoredReports, name: str) -> RunReport:
@@ -169,27 +171,30 @@ def _suites(reports: list[RunReport]) -> dict[str, BenchmarkSuite]:
 
 
 def _results(
-    parts: Iterable[tuple[Path, Iterable[Result]]], runners: dict[str, Runner], suites: dict[str, BenchmarkSuite]
+    parts: Sequence[tuple[Path, Iterable[Result]]], runners: dict[str, Runner], suites: dict[str, BenchmarkSuite]
 ) -> list[Result]:
     """Suite by suite, in each as planned. A case that cannot be used is in it once, even if several runs have it."""
     order = {path: number for number, path in enumerate(suites)}
-    files: dict[tuple[object, ...], Path] = {}
+    # Case id -> number of the first part that has it. A dictionary with a tuple for each case would be twice as large.
+    first_parts: defaultdict[tuple[object, ...], dict[str, int]] = defaultdict(dict)
     results = []
-    for file, of_part in parts:
-        own: set[tuple[object, ...]] = set()
+    for number, (file, of_part) in enumerate(parts):
         for result in of_part:
-            suite, runner = result.suite.path, result.runner
-            key: tuple[object, ...] = (suite, result.case_id, runner.id if runner else result.judgement, result.arm)
-            if key in files and runner:
+            path = result.suite.path
+            suite, runner = suites[path], result.runner and runners[result.runner.id]
+            of_cases = first_parts[path, runner.id if runner else result.judgement, result.arm]
+            first = of_cases.setdefault(result.case_id, number)
+            if first != number and runner:
                 raise UsageError(
-                    f"{result.case_id!r} of {suite} on {runner.id} is in {files[key]} and in {file}",
+                    f"{result.case_id!r} of {path} on {runner.id} is in {parts[first][0]} and in {file}",
                     remedy="name each run once; jobs that run the same cases need runners with different ids",
                 )
-            if key not in files:
-                own.add(key)
-                results.append(replace(result, suite=suites[suite], runner=runners[runner.id] if runner else None))
-        files |= dict.fromkeys(own, file)
-    return sorted(results, key=lambda result: (order[result.suite.path], result.index))
+            if first == number:
+                is_same = result.suite is suite and result.runner is runner
+                results.append(result if is_same else replace(result, suite=suite, runner=runner))
+    results.sort(key=attrgetter("index"))
+    results.sort(key=lambda result: order[result.suite.path])  # as one key, each of them would be a tuple
+    return results
 
 
 def _numbered(results: list[Result]) -> tuple[Result, ...]:
@@ -221,10 +226,10 @@ def _differences(reports: list[RunReport]) -> Iterator[Problem]:
 
 def _require_one_plan(parts: StoredReports) -> None:
     """Raises UsageError if shards of one run are of different stored plans: executions would be in none of them."""
-    plans: dict[_PlanKey, tuple[Path, str | None]] = {}
+    plans: dict[PlanKey, tuple[Path, str | None]] = {}
     for file, report in parts:
         if report.shard:
-            other, digest = plans.setdefault(_plan_key(report, report.shard), (file, report.plan_digest))
+            other, digest = plans.setdefault(plan_key(report, report.shard), (file, report.plan_digest))
             if digest != report.plan_digest:
                 raise UsageError(
                     f"{other} and {file} are shards of different plans",
@@ -232,7 +237,7 @@ def _require_one_plan(parts: StoredReports) -> None:
                 )
 
 
-def _plan_key(report: RunReport, shard: str) -> _PlanKey:
+def plan_key(report: RunReport, shard: str) -> PlanKey:
     """What the shards of one run have in common: suites, runners and the number of shards."""
     suites = frozenset(suite.path for suite in report.suites)
     return suites, frozenset(runner.id for runner in report.runners), int(shard.partition("/")[2])
@@ -243,10 +248,10 @@ def _missing_shards(reports: list[RunReport]) -> tuple[tuple[str, ...], tuple[st
 
     Jobs with the same suites and runners are parts of the same plan.
     """
-    plans: dict[_PlanKey, set[int]] = {}
+    plans: dict[PlanKey, set[int]] = {}
     for report in reports:
         if report.shard:
-            plans.setdefault(_plan_key(report, report.shard), set()).add(int(report.shard.partition("/")[0]))
+            plans.setdefault(plan_key(report, report.shard), set()).add(int(report.shard.partition("/")[0]))
     shards, sentences = dict.fromkeys(one for report in reports for one in report.missing_shards), list[str]()
     for (_, runners, parts), found in plans.items():
         missing = [f"{part}/{parts}" for part in range(1, parts + 1) if part not in found]

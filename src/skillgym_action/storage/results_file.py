@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +24,7 @@ from skillgym_action.storage.results_schema import (
     TotalsEntry,
     WarningEntry,
 )
+from skillgym_action.text.escaping import LONE_SURROGATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.totals import Totals
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 result_row: Callable[[Result], dict[str, object]] = writer(ResultEntry)
 """Returns a result as a row of the file."""
 _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -105,7 +104,7 @@ def _row(result: Result, report: RunReport) -> dict[str, object]:
 def json_line(value: dict[str, object]) -> str:
     """Return JSON on one line. Lone surrogates, which some JSON parsers refuse, become U+FFFD."""
     text = _encoded(value)
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else LONE_SURROGATE.sub("\ufffd", text)
 
 
 def _lines(rows: Iterable[dict[str, object]]) -> Iterator[str]:

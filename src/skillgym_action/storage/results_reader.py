@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     Found = Iterable[tuple[KeyPath, str]]
 
 Model = TypeVar("Model", bound="MappedModel")
+Noun = TypeVar("Noun", "BenchmarkSuite", "Runner")
 WHAT_A_RUN_IS = "name a run directory, which contains results.json, or a results file"
 _ROUNDING = 1e-9  # sums of money depend on the order of their parts
 _NO_INDEX = -1  # of a result whose place in the plan the file does not say
@@ -105,13 +106,15 @@ class StoredResults:
     more_problems: int
 
 
-def read_results(file: BinaryIO, shown: Path) -> StoredResults:
+def read_results(file: BinaryIO, shown: Path, known: dict[object, Any] | None = None) -> StoredResults:
     """Return the content of a results file; ``shown`` is how messages name it.
 
+    ``known``: empty at first, and the same for several files: equal suites, runners, prompts and tags of these files
+    are then one object, so that shards take less memory, and merging them copies no result.
     Raises UsageError for what is not valid, with the first few problems. ``restored`` refuses contradictions.
     """
     try:
-        return _Reader(JsonStream(file, _MOST), shown).read()
+        return _Reader(JsonStream(file, _MOST), shown, {} if known is None else known).read()
     except NotationError as error:
         remedy = WHAT_A_RUN_IS if error.message.startswith("not JSON") else "no run writes that"
         raise UsageError(f"{shown}: {error.message}", remedy=error.remedy or remedy) from error
@@ -120,8 +123,8 @@ def read_results(file: BinaryIO, shown: Path) -> StoredResults:
 class _Reader:
     """Reads one file. Results become nouns at once if what they refer to came before them, as in files of runs."""
 
-    def __init__(self, stream: JsonStream, shown: Path) -> None:
-        self._stream, self._shown = stream, shown
+    def __init__(self, stream: JsonStream, shown: Path, known: dict[object, Any]) -> None:
+        self._stream, self._shown, self._known = stream, shown, known
         self._head: dict[str, object] = {}
         self._runners: dict[str, Runner] | None = None
         self._suites: list[SuiteRows] = []
@@ -137,7 +140,7 @@ class _Reader:
         for key in self._stream.members():
             if key == "suites":
                 if self._head.keys() >= _HEAD:
-                    self._runners = _runners(self._checked_head())
+                    self._runners = self._runners_of(self._checked_head())
                 for _ in self._items():
                     self._suites.append(self._suite())
             elif key == "warnings":
@@ -148,7 +151,7 @@ class _Reader:
             self._head[key] = () if key in ("suites", "warnings") else self._stream.value()
         self._stream.end()
         head = self._checked_head(complete=True)
-        self._settle(_runners(head))
+        self._settle(self._runners_of(head))
         return StoredResults(
             head=head,
             suites=tuple(self._suites),
@@ -186,8 +189,17 @@ class _Reader:
     def _suite_of(self, head: dict[str, object], at: Iterable[str | int]) -> BenchmarkSuite:
         entry = self._checked(SuiteEntry, head, tuple(at))
         # ``file`` is the path of the suite when it ran; it is not read again
-        suite: BenchmarkSuite = read(SuiteHead, entry, file=Path(entry.path))
+        suite: BenchmarkSuite = self._first(entry.path, read(SuiteHead, entry, file=Path(entry.path)))
         return suite
+
+    def _runners_of(self, head: Results) -> dict[str, Runner]:
+        runners = (read(RunnerHead, runner, path_key=path_key(runner.id)) for runner in head.runners)
+        return {runner.id: self._first(runner.id, runner) for runner in runners}
+
+    def _first(self, name: str, noun: Noun) -> Noun:
+        """Return the suite or runner of that name in the first file that had one, if it equals ``noun``."""
+        first = self._known.setdefault((type(noun), name), noun)
+        return first if first == noun else noun
 
     def _results(self, suite: BenchmarkSuite | None, *, is_arms: bool) -> list[Any]:
         """Return the results of a list: entries while ``suite`` is None, since it comes after them."""
@@ -265,7 +277,7 @@ class _Reader:
     def _checked(self, model: type[Model], value: object, at: KeyPath = ()) -> Model:
         """Return the validated value. Raises UsageError with the first few problems."""
         try:
-            return model.model_validate(value)
+            return model.model_validate(value, context=self._known)
         except ValidationError as error:
             if (count := error.error_count()) > MAX_RESULTS_ERRORS:
                 where = f"{key_path_text(at)}: " if at else ""
@@ -274,10 +286,6 @@ class _Reader:
             found = ((*at, *detail["loc"]) for detail in error.errors(include_url=False))
             refuse(self._shown, zip(found, map(plain_message, error.errors(include_url=False)), strict=True))
             raise
-
-
-def _runners(head: Results) -> dict[str, Runner]:
-    return {runner.id: read(RunnerHead, runner, path_key=path_key(runner.id)) for runner in head.runners}
 
 
 def _result(entry: ResultEntry, suite: BenchmarkSuite, runners: Mapping[str, Runner]) -> Result:

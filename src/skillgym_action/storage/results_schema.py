@@ -39,6 +39,7 @@ from skillgym_action.storage.field_types import (
     DIGEST,
     NAME,
     SHARD,
+    SHARED,
     SHORT_DIGEST,
     WEB_ADDRESS,
     ArtifactDir,
@@ -381,11 +382,11 @@ class ResultEntry(MappedModel):
     parts: ClassVar = {"judgement": Judgement, "cost": Cost}
 
     index: Annotated[Count | None, FieldSource(read=False)] = None
-    case_id: Id
+    case_id: Annotated[Id, SHARED]
     title: Text | None = None
     arm: Id | None = None
     runner_id: Annotated[Id | None, FieldSource(attribute="runner", convert=attrgetter("id"), read=False)]
-    tags: Several[Id]
+    tags: Annotated[Several[Id], SHARED]
     location: Annotated[LocationEntry, FieldSource(compute=case_location)]
     status: Annotated[State, FieldSource(attribute="judgement.status")]
     passed: Annotated[bool, FieldSource(attribute="judgement.status", convert=GREEN.__contains__, read=False)]
@@ -414,7 +415,7 @@ class ResultEntry(MappedModel):
     inputs: InputsEntry | None = None
     carried: CarriedEntry | None = None
     artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
-    prompt: Text | None = None
+    prompt: Annotated[Text, SHARED] | None = None
     final_output: Annotated[Text | None, FieldSource(convert=end_of_output)] = None
 
     def attributes(self) -> dict[str, object]:

@@ -82,7 +82,7 @@ class RunDirectory:
         self._stack.close()
 
     def folder(self, relative: str) -> Path:
-        """A new, empty folder for artifacts; those of an earlier run are removed."""
+        """A new, empty folder for artifacts. What has its name is removed; no link is followed. Raises OutputError."""
         *above, last = relative.split("/")
         with self._writing(f"{self.path}/{relative}"), ExitStack() as stack:
             folder = self._folder
@@ -95,7 +95,10 @@ class RunDirectory:
                 os.mkdir(last, dir_fd=folder)
             except FileExistsError:
                 self._refuse_foreign(relative)
-                shutil.rmtree(last, dir_fd=folder)
+                if stat.S_ISDIR(_mode(last, folder)):
+                    shutil.rmtree(last, dir_fd=folder)
+                else:
+                    os.unlink(last, dir_fd=folder)
                 os.mkdir(last, dir_fd=folder)
         return Path(f"{self.open_path}/{relative}")
 

@@ -108,12 +108,13 @@ def stored_reports(
     error without it.
     """
     found: dict[tuple[int, int], tuple[Path, RunReport]] = {}
+    values: dict[object, object] = {}
     for run in runs:
         for named in _found_files(run, cwd, confined=confined):
             if unfinished is not None and _is_unfinished(named):
                 unfinished.append(Path(named.shown).parent)
                 continue
-            results, identity = _results(named, found)
+            results, identity = _results(named, found, values)
             if results is not None:
                 found[identity] = (Path(named.shown), restored(results, Path(named.shown)))
     return tuple(found.values())
@@ -169,7 +170,7 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
         folder, parts = target.parent, (target.name,)
     found = list(_matches(folder, parts, run, cwd))
     if not found:
-        raise NoSuchRunError(f"no such run: {run}", remedy=f"{WHAT_A_RUN_IS}, or a pattern that matches some")
+        raise NoSuchRunError(f"no such run: {run}", remedy=f"{WHAT_A_RUN_IS}, or a pattern that matches such paths")
     if len(found) > MAX_MATCHED_RUNS:
         raise UsageError(f"{run}: matches more than {MAX_MATCHED_RUNS:,} runs", remedy="name fewer")
     yield from found
@@ -225,13 +226,16 @@ def _shown(path: Path, cwd: Path) -> str:
 # --- what is in them --------------------------------------------------------------------------------
 
 
-def _results(named: _Named, known: Container[tuple[int, int]] = ()) -> tuple[StoredResults | None, tuple[int, int]]:
+def _results(
+    named: _Named, known: Container[tuple[int, int]] = (), values: dict[object, object] | None = None
+) -> tuple[StoredResults | None, tuple[int, int]]:
     """The content of a results file, and which file it is; None in place of the content of a ``known`` one.
 
+    ``values``: of the files that were read before; see ``read_results``.
     Raises UsageError with the first few problems.
     """
     try:
         with open_file(named.folder, named.parts, MAX_RESULTS_BYTES) as (file, identity):
-            return None if identity in known else read_results(file, Path(named.shown)), identity
+            return None if identity in known else read_results(file, Path(named.shown), values), identity
     except OSError as error:
         raise _unusable(named.shown, error) from error

@@ -8,11 +8,11 @@ import re
 import sys
 import sysconfig
 import traceback
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.limits import MAX_FAILURE_MESSAGE_CHARACTERS, MAX_GROUPED_ERRORS, MAX_TRACE_LINES
+from skillgym_action.model.errors import suggestion
 from skillgym_action.suite_programs.expectations import CLASS
 from skillgym_action.suite_programs.failure_messages import QUESTION
 from skillgym_action.suite_programs.showing import cut
@@ -153,8 +153,6 @@ def _remedy(error: BaseException) -> str | None:
     if isinstance(error, ImportError) and (missing := re.match(r"cannot import name '(\w+)'", str(error))):
         module = sys.modules.get(error.name or "")
         known = [name for name in getattr(module, "__all__", dir(module)) if not name.startswith("_")]
-        close = get_close_matches(missing[1], known, n=1)
-        return f"did you mean {close[0]!r}?" if close else None
+        return suggestion(missing[1], known)
     unexpected = re.search(r"unexpected keyword argument '(\w+)'", _message(error))
-    close = get_close_matches(unexpected[1], KNOWN, n=1) if unexpected else []
-    return f"did you mean {close[0]!r}?" if close else None
+    return suggestion(unexpected[1], KNOWN) if unexpected else None

@@ -7,10 +7,10 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.limits import MAX_SUITE_CASES
+from skillgym_action.model.errors import suggestion
 from skillgym_action.suite_programs.showing import shown
 from skillgym_action.suite_programs.suite import SETTINGS, Case, Suite, Workspace
 
@@ -143,8 +143,8 @@ def _problems(case: Any) -> Iterator[tuple[str, str]]:
     if case.classify_failure is not None and not callable(case.classify_failure):
         yield "classify_failure is not a function", "write `def classify_failure(result): …`"
     for name in case.unknown:
-        close = get_close_matches(name, ("id", "prompt", "check", *SETTINGS), n=1)
-        yield f"unknown field {name!r}", f"did you mean {close[0]!r}?" if close else f"known: {', '.join(SETTINGS)}"
+        remedy = suggestion(name, ("id", "prompt", "check", *SETTINGS))
+        yield f"unknown field {name!r}", remedy or f"known: {', '.join(SETTINGS)}"
 
 
 def _check_problem(check: object) -> str | None:

@@ -19,6 +19,7 @@ _INVISIBLE = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # no encoding has one; json reads and writes it
 _NONCHARACTER = re.compile("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 # Characters that a culture-sensitive comparison ignores: GitHub's runner, written in C#, may find a command in spite of

@@ -23,7 +23,7 @@ LINE_END = r"(?:\\{1,8}[rnt]|\s)"  # also as an escape of JSON
 _BREAK = f"{LINE_END}{{0,8}}+"
 _MARGIN = r"[\d>|→: ]{0,12}+"  # line numbers and the like before a line
 SHORTEST_HIDDEN = 8  # characters of a value that is searched reversed, broken over lines, and so on
-_ALIKE = re.compile(r"[A-Za-z0-9_.~-]+")  # characters that no escaping changes
+UNCHANGED = re.compile(r"[A-Za-z0-9_.~-]+")  # characters that no escaping changes
 _BACKSLASH = r"(?:\\|%(?:25)*5[Cc])"
 _HASH, _SEMICOLON = r"(?:#|%(?:25)*23)", r"(?:;|%(?:25)*3[Bb])"
 _AMPERSAND = rf"(?:&|{_BACKSLASH}{{1,16}}u0026|%(?:25)*26)(?:amp{_SEMICOLON})*"
@@ -138,7 +138,7 @@ def double_base64_forms(text: str) -> tuple[str, ...]:
 @cache
 def _written(character: str) -> str:
     """A pattern of one character as URLs, HTML, JSON and programs write it, also one of these within another."""
-    if _ALIKE.fullmatch(character):
+    if UNCHANGED.fullmatch(character):
         return re.escape(character)
     from html.entities import codepoint2name
 

@@ -12,7 +12,7 @@ from binascii import a2b_base64
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from skillgym_action.text.secret_forms import SHORTEST_HIDDEN, base64_forms, double_base64_forms
+from skillgym_action.text.secret_forms import SHORTEST_HIDDEN, UNCHANGED, base64_forms, double_base64_forms
 from skillgym_action.text.unescape import Unescaped, bytes_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _LOWER = bytes(range(256)).lower()
 _BLOCK = 8  # bytes, one unsigned integer of the type "Q"
 _WINDOW = 2 * _BLOCK - 1  # so long that it contains an aligned block wherever it begins
 _STEP, _MOST_WINDOWS = 32, 8  # a form has several windows, because other text may interrupt it
-_ALIKE = re.compile(r"[A-Za-z0-9_.~-]+")  # characters that no escaping changes
 _PLUS_OR_SLASH = re.compile("[+/]")  # URLs have escapes in their place
 
 _BETWEEN_BYTES = r"[\s:;,_.-]{0,4}+(?:\\?0?x)?"  # 61:62, 61 62, 0x61, 0x62
@@ -83,7 +82,7 @@ def _reduced(text: str) -> bytes:
 @lru_cache(maxsize=256)
 def _pieces(value: str) -> frozenset[bytes]:
     """Parts of the reduced forms of ``value``: windows of long forms, short forms whole."""
-    pieces = {_reduced(max(_ALIKE.findall(value), key=len, default=""))[:_WINDOW]}
+    pieces = {_reduced(max(UNCHANGED.findall(value), key=len, default=""))[:_WINDOW]}
     for form in (*base64_forms(value), *(_hidden_forms(value) if len(value) >= SHORTEST_HIDDEN else ())):
         runs = [_reduced(run) for run in _PLUS_OR_SLASH.split(form)]
         windows = {window for run in runs for window in _windows(run)}

@@ -20,7 +20,7 @@ from skillgym_action.limits import (
     MAX_TEMPLATE_LEVELS,
     MAX_TEMPLATES_BYTES,
 )
-from skillgym_action.model.errors import ConfigError, Location, Problem, closest_match
+from skillgym_action.model.errors import ConfigError, Location, Problem, closest_match, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,12 +81,8 @@ def _similar_folder(folder: Path) -> str:
     names: list[str] = []
     with suppress(OSError), os.scandir(folder.parent) as entries:
         names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    meant = closest_match(folder.name, names)
-    return (
-        f"did you mean {meant!r}?"
-        if meant
-        else "create it, or leave out template-dir (report.templates in the configuration)"
-    )
+    otherwise = "create it, or leave out template-dir (report.templates in the configuration)"
+    return suggestion(folder.name, names) or otherwise
 
 
 def _similar_name(texts: Iterable[str]) -> str:

@@ -200,6 +200,14 @@ class ContainerWorkspace(SessionWorkspace):
         for start in range(0, len(found), REMOVED_PATHS_AT_ONCE):
             some = tuple(f"./{path}" for path in found[start : start + REMOVED_PATHS_AT_ONCE])
             self._run_as_root(("rm", "-rf", "--", *some))
+        if found:
+            self._check_removed(found)
+
+    def _check_removed(self, paths: Iterable[str]) -> None:
+        """Raise OSError if one of them is still in the container, whose programs are those of its image."""
+        self.mark_stale()
+        if left := sorted(self.inside.snapshot().keys() & set(paths)):
+            raise OSError(f"rm in the container did not remove {left[0]}")
 
     def _run_as_root(self, argv: tuple[str, ...]) -> None:
         """Run a program of the tool in the container. Raises OSError."""

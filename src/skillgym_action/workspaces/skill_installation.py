@@ -5,6 +5,7 @@ A pull request may choose the folder's content. What cannot be copied as it is, 
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
@@ -15,11 +16,20 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import EVAL_FOLDERS, RESULTS_ENDING, SKILL_FILE, frontmatter, name_refusal
+from skillgym_action.documents.skill_files import (
+    EVAL_FOLDERS,
+    PLUGIN_MANIFESTS,
+    PLUGIN_SERVERS_FILE,
+    PLUGIN_SERVERS_KEY,
+    RESULTS_ENDING,
+    SKILL_FILE,
+    frontmatter,
+    name_refusal,
+)
 from skillgym_action.filesystem.folder import SKILLS as SKILL_FOLDERS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES
+from skillgym_action.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES, MAX_SUITE_FILE_BYTES
 from skillgym_action.repository.suite_digests import kind_and_digest
 from skillgym_action.repository.walk import GIT, PathRefusedError, open_regular
 
@@ -33,6 +43,8 @@ if TYPE_CHECKING:
 SKILLS = "skills"  # the name of folders that have skills
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 PLUGINS = ".plugins-under-test"  # the folder of a workspace that plugins are copied into
+_MANIFEST_PLACES = frozenset({PLUGIN_MANIFESTS[0], posixpath.dirname(PLUGIN_MANIFESTS[0])})
+"""Where Claude Code looks for the manifest of a plugin, also through links."""
 _SUITE_NAME = re.compile(
     r"([^/]*\.)?evals\.json|trigger[^/]*(eval|quer)[^/]*\.json|[^/]*\.bench\.json|eval\.ya?ml|[^/]*\.eval\.(ya?ml|jsonl)",
     re.IGNORECASE,
@@ -68,7 +80,8 @@ class SkillRefusedError(OSError):
 def files_of_skill(skill: SkillUnderTest, repository: Repository, hidden: Iterable[str]) -> tuple[str, ...]:
     """The files of a skill that are installed, relative to its folder: those that git does not ignore.
 
-    Left out are evals and their results, suites, the skills below it, and ``hidden`` paths of the repository. Raises
+    Left out are evals and their results, suites, the skills below it, and ``hidden`` paths of the repository. Of a
+    plugin its MCP servers are left out, too, but not its manifest, which is hidden if it is a suite file. Raises
     SkillRefusedError for too many files, OSError.
     """
     names = [_relative(repository, path, skill.folder) for path in repository.files(skill.folder)]
@@ -78,13 +91,24 @@ def files_of_skill(skill: SkillUnderTest, repository: Repository, hidden: Iterab
             raise SkillRefusedError(f"the skill {skill.name}: there is no {SKILL_FILE} in {skill.folder}")
         nested = {posixpath.dirname(name) for name in names if posixpath.basename(name) == SKILL_FILE} - {""}
     own = {os.path.relpath(repository.root / path, skill.origin or skill.folder) for path in hidden}
-    installed = tuple(name for name in names if not _is_left_out(name, nested | own))
+    manifest = _manifest_of(skill, names)
+    if skill.packaging == "plugin":
+        own.add(PLUGIN_SERVERS_FILE)
+    installed = tuple(name for name in names if name == manifest or not _is_left_out(name, nested | own))
     if len(installed) > MAX_SKILL_FILES:
         raise SkillRefusedError(
             f"the skill {skill.name} has {len(installed):,} files, more than {MAX_SKILL_FILES:,}: "
             "keep in its folder only what agents need"
         )
     return installed
+
+
+def _manifest_of(skill: SkillUnderTest, names: Collection[str]) -> str | None:
+    """Which of the files is the manifest of a plugin. git lists files that were deleted, too."""
+    if skill.packaging != "plugin":
+        return None
+    found = (name for name in PLUGIN_MANIFESTS if name in names and os.path.lexists(skill.folder / name))
+    return next(found, None)
 
 
 def _relative(repository: Repository, path: str, folder: Path) -> str:
@@ -106,6 +130,7 @@ def install_skill(skill: SkillUnderTest, repository: Repository, hidden: Iterabl
         raise SkillRefusedError(f"the name {skill.name!r} of the skill {refused}")
     copied = 0
     names = files_of_skill(skill, repository, hidden)
+    manifest = _manifest_of(skill, names)
     for name in names:
         fd = _opened(skill, repository, name, names)
         if fd is None:
@@ -121,9 +146,25 @@ def install_skill(skill: SkillUnderTest, repository: Repository, hidden: Iterabl
                     f"the skill {skill.name} has more than {MAX_SKILL_BYTES // 1024**2} MiB, with {name}: "
                     "keep in its folder only what agents need"
                 )
-            _copy(fd, target / name)
+            if name == manifest:
+                _copy_manifest(skill, name, fd, target / name)
+            else:
+                _copy(fd, target / name)
         finally:
             os.close(fd)
+
+
+def _copy_manifest(skill: SkillUnderTest, name: str, source: int, target: Path) -> None:
+    """Copy the manifest of a plugin without its MCP servers. Raises SkillRefusedError, OSError."""
+    with open(source, "rb", closefd=False) as file:
+        content = file.read(MAX_SUITE_FILE_BYTES)
+    try:
+        manifest = json.loads(content.decode("utf-8-sig"))
+        manifest.pop(PLUGIN_SERVERS_KEY, None)
+        written = json.dumps(manifest, indent=2).encode()
+    except (AttributeError, TypeError, ValueError, RecursionError) as error:
+        raise SkillRefusedError(f"the plugin {skill.name}: {name} is not a JSON object") from error
+    _write(target, [written], os.fstat(source).st_mode)
 
 
 def _opened(skill: SkillUnderTest, repository: Repository, name: str, names: Collection[str]) -> int | str | None:
@@ -144,6 +185,10 @@ def _opened(skill: SkillUnderTest, repository: Repository, name: str, names: Col
                 f"the skill {skill.name}: {name} is a symbolic link to {target}, which is not installed; "
                 "put the file itself there"
             )
+        if skill.packaging == "plugin" and name in {*_MANIFEST_PLACES, _manifest_of(skill, names)}:
+            raise SkillRefusedError(
+                f"the plugin {skill.name}: {name} is a symbolic link to {target}; put the manifest itself there"
+            )
         return target
     try:
         if checkout.contains(path):
@@ -163,11 +208,15 @@ def _opened(skill: SkillUnderTest, repository: Repository, name: str, names: Col
 
 def _copy(source: int, target: Path) -> None:
     """Copy an open file with its mode. Raises OSError."""
+    _write(target, iter(lambda: os.read(source, 1024 * 1024), b""), os.fstat(source).st_mode)
+
+
+def _write(target: Path, chunks: Iterable[bytes], mode: int) -> None:
+    """Write a new file with a mode, in which its owner can read and change it. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with open(target, "xb", buffering=0) as copy:
-        while chunk := os.read(source, 1024 * 1024):
-            copy.write(chunk)
-        os.fchmod(copy.fileno(), stat.S_IMODE(os.fstat(source).st_mode) | stat.S_IRUSR | stat.S_IWUSR)
+    with open(target, "xb") as copy:
+        copy.writelines(chunks)
+        os.fchmod(copy.fileno(), stat.S_IMODE(mode) | stat.S_IRUSR | stat.S_IWUSR)
 
 
 class SkillDigests:

@@ -59,7 +59,7 @@ class UntrustedConfiguration:
         if Path(os.path.realpath(cwd)).is_relative_to(root):
             raise OSError(
                 f"agents would work in the checkout of {self._repository} itself, and follow the agent configuration "
-                "there; let the suite use a copy, or set allow-untrusted: with-configuration"
+                "there; use a copy as the suite's workspace, or set allow-untrusted: with-configuration"
             )
 
     def warnings(self) -> tuple[Problem, ...]:

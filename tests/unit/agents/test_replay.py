@@ -160,7 +160,7 @@ def test_a_session_that_was_not_kept_whole_is_not_played(sessions, workspace):
     (record(sessions) / "workspace.json").write_text('{"complete": false}')
     trouble = trouble_of(play(sessions, workspace))
     assert trouble is not None
-    assert trouble.message.endswith("the session changed more files than a recording keeps")
+    assert trouble.message.endswith("the recording lacks files that the session changed")
 
 
 @pytest.mark.parametrize(

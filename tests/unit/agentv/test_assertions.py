@@ -558,10 +558,10 @@ WRONG = [
     pytest.param(
         {"type": "contain", "value": "x"},
         ".type",
-        "there is no assertion of the type 'contain'",
+        "unknown assertion type 'contain'",
         id="an unknown type",
     ),
-    pytest.param({"type": "llm-judge"}, ".type", "there is no assertion of the type 'llm-judge'", id="an old type"),
+    pytest.param({"type": "llm-judge"}, ".type", "unknown assertion type 'llm-judge'", id="an old type"),
     pytest.param({"type": "contains"}, "", "value is missing: a text that is not empty", id="no value"),
     pytest.param({"type": "contains", "value": ""}, ".value", "must be a text that is not empty, not ''", id="empty"),
     pytest.param({"type": "contains", "value": ["x"]}, ".value", "must be text, not a list", id="a list for a text"),

@@ -325,8 +325,8 @@ export default { tests: [
 """
     suite = read(tmp_path, text)
     assert [case.id for case in suite.cases] == ["one"]
-    unknown = "there is no assertion of the type 'contans'"
+    unknown = "unknown assertion type 'contans'"
     assert told(suite)[0] == [
         f"{NAME}:4:5: tests[1].assertions[0].type: {unknown}; did you mean 'contains'?",
-        f"{NAME}:5:5: tests[2]: the id 'one' is already that of the test at {NAME}:3:5; rename one of them",
+        f"{NAME}:5:5: tests[2]: the id 'one' is already used by the test at {NAME}:3:5; rename one of them",
     ]

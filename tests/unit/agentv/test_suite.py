@@ -279,7 +279,10 @@ def test_old_names_of_tests_are_read_with_a_warning(tmp_path, alias):
     ("tests", "files", "message"),
     [
         pytest.param(
-            "./nope.yaml", {}, "1:2: tests: there is no evals/nope.yaml; name a folder", id="a file that is not there"
+            "./nope.yaml",
+            {},
+            "1:2: tests: no such file or folder: evals/nope.yaml; name a folder",
+            id="a file that is not there",
         ),
         pytest.param(
             "./t.txt", {"evals/t.txt": "a"}, "1:2: tests: tests cannot be read from t.txt", id="another kind of file"
@@ -333,7 +336,7 @@ def test_numbers_are_ids_with_a_warning(tmp_path):
 def test_of_two_cases_with_one_id_the_second_is_invalid(tmp_path):
     suite = read_tests(tmp_path, case("a"), case("a"), case("b"))
     assert [one.id for one in suite.cases] == ["a", "b"]
-    assert "the id 'a' is already that of the test at evals/EVAL.yaml:1:" in problems(suite)[0]
+    assert "the id 'a' is already used by the test at evals/EVAL.yaml:1:" in problems(suite)[0]
 
 
 # --- a skill's evals --------------------------------------------------------------------------------

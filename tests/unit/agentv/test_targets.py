@@ -60,11 +60,11 @@ def test_the_file_of_targets(tmp_path, there, taken):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param({"target": []}, "target: has no targets; did you mean 'targets' for 'target'?", id="none"),
+        pytest.param({"target": []}, "target: has no targets; did you mean 'targets' instead of 'target'?", id="none"),
         pytest.param({"targets": {"name": "a"}}, "targets.yaml:1:2: targets: must be a list", id="no list"),
         pytest.param({"targets": [{"provider": "mock"}]}, "targets[0]: the target has no name", id="no name"),
         pytest.param(
-            {"targets": [MOCK, MOCK]}, "targets[1]: the name 'm' is already that of the target at", id="twice"
+            {"targets": [MOCK, MOCK]}, "targets[1]: the name 'm' is already used by the target at", id="twice"
         ),
         pytest.param("a: b: c", "targets.yaml:1:5: not YAML", id="no YAML"),
     ],

@@ -34,6 +34,8 @@ USED = [
     pytest.param({"pattern": "*", "min": 2, "max": 2}, True, id="exactly two"),
     pytest.param({"pattern": "*", "max": 1}, False, id="too many"),
     pytest.param({"name": "Write", "min": 0}, True, id="none is enough"),
+    pytest.param({"name": "Write", "max": 0}, True, id="none is allowed, and none was used"),
+    pytest.param({"name": "Read", "max": 0}, False, id="none is allowed, and one was used"),
     pytest.param("npm", False, id="a command is no tool"),
 ]
 
@@ -51,6 +53,7 @@ def test_tool_used(value, passed):
         pytest.param(["Read", "Write"], False, id="one of them is used"),
         pytest.param(["Write", "Bash"], True, id="none of them is used"),
         pytest.param({"name": "Read", "min": 2}, True, id="not as often"),
+        pytest.param({"name": "Write", "max": 0}, False, id="a number that is reached"),
     ],
 )
 def test_tools_that_must_not_be_used(value, passed):

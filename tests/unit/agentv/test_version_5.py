@@ -267,6 +267,12 @@ def test_a_provider_is_a_runner(tmp_path, entry, agent, command):
     assert (runner.id, runner.problem, runner.agent.type, runner.agent.command) == ("x", None, agent, command)
 
 
+def test_arguments_in_the_command_of_an_agent_precede_those_in_args(tmp_path):
+    entry = {"id": "claude-cli", "label": "x", "command": ["claude", "--verbose"], "args": ["--debug"]}
+    (runner,) = suite_of(tmp_path, TEST, providers=["x"], files={CATALOG: [entry]}).runners
+    assert (runner.agent.command, runner.agent.command_args) == (("claude",), ("--verbose", "--debug"))
+
+
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
@@ -511,6 +517,12 @@ def test_a_test_without_a_prompt(tmp_path):
             "defaults.grader: grader is ignored: a suite does not choose the judge",
             id="grader",
         ),
+        pytest.param(
+            {"execution": {"targets": ["a"]}},
+            "execution.targets is ignored: a suite of AgentV 5 runs on providers; write providers: [NAME]",
+            id="targets",
+        ),
+        pytest.param({"execution": {"target": "a"}}, "execution.target is ignored", id="target"),
         pytest.param({"nunjucks_filters": {"a": "b"}}, "filters in JavaScript are not loaded", id="filters"),
     ],
 )

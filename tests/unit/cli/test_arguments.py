@@ -14,6 +14,7 @@ from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.reporters import REPORTERS
 from skillgym_action.settings.declarations import Input, Option
 from skillgym_action.settings.options import FAIL_ON, Settings
+from skillgym_action.starter.starter_suites import SUITE_FORMATS
 
 DECLARED = {name: field.metadata for name, field in Settings.model_fields.items()}
 
@@ -89,15 +90,22 @@ def test_an_option_has_the_name_of_its_field_and_an_environment_variable():
 
 
 @pytest.mark.parametrize(
-    ("option", "words"),
+    ("command", "option", "words"),
     [
-        pytest.param("--report", REPORTERS, id="a new reporter is in the help of --report"),
-        pytest.param("--fail-on", FAIL_ON, id="a new condition is in the help of --fail-on"),
+        pytest.param("run", "--report", REPORTERS, id="a new reporter is in the help of --report"),
+        pytest.param("run", "--fail-on", FAIL_ON, id="a new condition is in the help of --fail-on"),
+        pytest.param("init", "--format", SUITE_FORMATS, id="a new format is in the help of --format"),
     ],
 )
-def test_help_lists_what_can_be_chosen(option, words):
-    text = options("run")[option].help or ""
+def test_help_lists_what_can_be_chosen(command, option, words):
+    text = options(command)[option].help or ""
     assert [word for word in words if word not in text] == []
+
+
+@pytest.mark.parametrize("option", ["--agent-user", "--install-agents"])
+def test_a_worker_has_options_of_runs_with_their_texts_and_variables(option):
+    of_worker, of_run = options("worker")[option], options("run")[option]
+    assert (of_worker.help, of_worker.envvar) == (of_run.help, of_run.envvar)
 
 
 def test_help_lists_every_exit_code():

@@ -248,11 +248,12 @@ def test_what_is_dubious_is_taken_with_a_warning(text, path, literal, warning):
 @pytest.mark.parametrize(
     ("text", "message", "remedy"),
     [
-        pytest.param("fiel:a exists", "unknown kind of expectation: 'fiel:a exists'", "did you mean file:?",
+        pytest.param("fiel:a exists", "unknown kind of expectation: 'fiel:a exists'", "did you mean 'file:'?",
                      id="row-2-misspelt"),
         pytest.param("a.txt exists", "unknown kind of expectation: 'a.txt exists'",
                      "an expectation starts with one of file:, test:, diff:, no-file:", id="row-2-none"),
-        pytest.param("File:a exists", "unknown kind of expectation: 'File:a exists'", "did you mean file:?", id="case"),
+        pytest.param("File:a exists", "unknown kind of expectation: 'File:a exists'", "did you mean 'file:'?",
+                     id="case"),
         pytest.param("file:", "nothing follows file:", "write file:PATH", id="row-2-nothing"),
         pytest.param("diff: ", "nothing follows diff:", None, id="row-10-nothing"),
         pytest.param("test: passes", "test: needs a command", "write test:COMMAND passes", id="row-1-no-command"),
@@ -426,7 +427,7 @@ def test_a_suite_without_a_name_has_that_of_its_file(path, name):
         pytest.param({"expect": ["diff:a", "test:a\0"]}, "cases[1].expect[1]: has a character", id="nul-in-command"),
         pytest.param({"expect": ["diff:a", "dif:a"]}, "cases[1].expect[1]: unknown kind of expectation", id="row-2"),
         pytest.param({"expect": ["diff:../a"]}, "cases[1].expect[0]: the path ../a leads out", id="row-8"),
-        pytest.param({"id": "first"}, "cases[1].id: the id 'first' is already that of cases[0] at bench/s.json:1:13",
+        pytest.param({"id": "first"}, "cases[1].id: the id 'first' is already used by cases[0] at bench/s.json:1:13",
                      id="row-23-double-id"),
     ],
 )  # fmt: skip

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from harbor_tasks import TOML, loaded, problems, task, tasks
 from scratch import skillgym, world_in
 from skillgym_action.harbor.preparation import TaskPreparation, TaskSolution
+from skillgym_action.harbor.task_limits import MAX_HARBOR_FILES
 from skillgym_action.harbor.task_settings import Healthcheck
 from skillgym_action.model.containers import ContainerBuild, ContainerLimits, NetworkMode, NetworkPolicy
 from skillgym_action.settings.suite_options import DiscoverOptions
@@ -44,6 +47,17 @@ retries = 2
 def found(root, *paths):
     with world_in(root) as services:
         return discover(services.repository, root, DiscoverOptions(paths=paths))
+
+
+def test_a_task_with_too_many_files_to_compare_is_named(tmp_path):
+    root = tasks(tmp_path, task("tasks/one") | task("tasks/two"))
+    data = root / "tasks/one/tests/data"
+    data.mkdir()
+    for number in range(MAX_HARBOR_FILES):
+        os.mknod(data / str(number))
+    suite = loaded(root)
+    assert [case.id for case in suite.cases] == ["two"]
+    assert "tasks/one/tests: has more than 100,000 files and folders" in str(suite.invalid[0].problem)
 
 
 # --- which folders are tasks ------------------------------------------------------------------------
@@ -299,3 +313,10 @@ def test_other_tests_are_another_assertion(tmp_path, name):
     digests = [suite.cases[0].assertions[0].digest for suite in (first, second, same)]
     assert digests[0] == digests[2] != digests[1]
     assert all(not path.startswith("tasks/one/tests/") for path in first.files)
+
+
+def test_tools_that_are_granted_to_plugins_are_not_those_of_a_task(tmp_path):
+    files = task(task=TOML + "[environment.env]\nMODE = 'fast'\n")
+    (case,) = loaded(tasks(tmp_path, files), allow_tools=("Read",)).cases
+    assert dict(case.agent.env) == {"MODE": "fast"}
+    assert case.agent.allowed_tools == ()

@@ -105,10 +105,18 @@ def test_a_solution_comes_last():
 
 def test_a_health_check_is_tried_until_it_succeeds():
     container = FakeContainer(tries=[0, 1, 1, 0])
-    check = Healthcheck(command="ready", interval=0, retries=3)
+    check = Healthcheck(command="ready", interval=5, retries=3)
     assert TaskPreparation(healthcheck=check, env=(("A", "b"),)).prepare(container) is None
-    assert container.steps == ["rm", "ready", "ready", "ready"]
+    assert container.steps == ["rm", "ready", "pause 5", "ready", "pause 5", "ready"]
     assert (dict(container.commands[1].env), container.commands[1].keep_processes) == ({"A": "b"}, True)
+
+
+def test_a_cancelled_run_does_not_wait_for_the_next_health_check():
+    container = FakeContainer(tries=[0, 1, 1], patience=60)
+    check = Healthcheck(command="ready", interval=600, retries=3)
+    with pytest.raises(InterruptedError):
+        TaskPreparation(healthcheck=check).prepare(container)
+    assert container.steps == ["rm", "ready", "pause 600"]
 
 
 def test_a_container_that_does_not_get_ready_is_trouble():

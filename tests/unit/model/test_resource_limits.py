@@ -87,7 +87,7 @@ def test_a_size_has_a_unit_or_is_in_bytes(written_as, number):
 def test_an_invalid_size_is_refused_with_an_example(written_as, problem):
     with pytest.raises(LimitError) as caught:
         parse_size(written_as)
-    assert str(caught.value) == f"{problem}; write a number of bytes, or 512MiB, 4 GiB, 2GB"
+    assert str(caught.value) == f"{problem}; write a number of bytes, or a size such as 512MiB, 4 GiB or 2GB"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,10 @@ def test_limits_as_text_and_as_yaml_are_equal(text):
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ("memory=4", "memory: '4' is less than 4,096 bytes; write a number of bytes, or 512MiB, 4 GiB, 2GB"),
+        (
+            "memory=4",
+            "memory: '4' is less than 4,096 bytes; write a number of bytes, or a size such as 512MiB, 4 GiB or 2GB",
+        ),
         ("memor=4GiB", "unknown limit 'memor'; known: memory, disk, processes, fileSize"),
         ("memory", "'memory' is not KEY=VALUE, such as memory=4GiB"),
         ("memory=1GiB,memory=2GiB", "memory: is set twice"),

@@ -141,6 +141,67 @@ def test_a_case_may_name_its_plugins(tmp_path):
     assert skill == SkillUnderTest(name="other", folder=tmp_path / "other", packaging="plugin")
 
 
+def test_plugins_that_a_case_names_have_the_names_in_their_manifests(tmp_path):
+    files = {
+        "evals/one/prompt.md": "---\nplugins: [../../a/plugin, ../../b/plugin]\n---\nHi.\n",
+        "a/plugin/.claude-plugin/plugin.json": '{"name": "pdf"}',
+        "a/plugin/skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Reads.\n---\n",
+        "b/plugin/plugin.json": "{}",
+    }
+    skills = only_case(plugin(tmp_path, files)).workspace.skills
+    assert [(one.name, one.packaging) for one in skills] == [
+        ("pdf", "plugin"),
+        ("pdf", "in-plugin"),
+        ("plugin", "plugin"),
+    ]
+
+
+def test_two_plugins_of_a_case_must_not_have_the_same_name(tmp_path):
+    files = {
+        "evals/one/prompt.md": "---\nplugins: [../../a, ../../b]\n---\nHi.\n",
+        "a/.claude-plugin/plugin.json": '{"name": "pdf"}',
+        "b/.claude-plugin/plugin.json": '{"name": "pdf"}',
+    }
+    (problem,) = problems(plugin(tmp_path, files))
+    assert "plugins[1]: has pdf, which another plugin has, too; name one of them" in problem
+
+
+SERVER = {"command": "docs-server"}
+NOT_STARTED = "are not started; if a case needs a server, add .mcp.json to the files of an arm"
+
+
+@pytest.mark.parametrize(
+    ("files", "warnings"),
+    [
+        pytest.param({}, [], id="no server"),
+        pytest.param({MANIFEST: json.dumps({"name": "greeter", "mcpServers": {}})}, [], id="an empty list"),
+        pytest.param(
+            {MANIFEST: json.dumps({"name": "greeter", "mcpServers": {"docs": SERVER}}), ".mcp.json": "{}"},
+            [f"{MANIFEST}:1:21: mcpServers: the MCP servers of the plugin greeter {NOT_STARTED}"],
+            id="in the manifest",
+        ),
+        pytest.param(
+            {".mcp.json": json.dumps({"mcpServers": {"docs": SERVER}})},
+            [f".mcp.json: the MCP servers of the plugin greeter {NOT_STARTED}"],
+            id="in a file",
+        ),
+        pytest.param(
+            {
+                "evals/two/prompt.md": "---\nplugins: [../../other]\n---\nHi.\n",
+                "evals/two/graders/a.md": REGEX,
+                "other/.claude-plugin/plugin.json": '{"name": "second"}',
+                "other/.mcp.json": "{}",
+            },
+            [f"other/.mcp.json: the MCP servers of the plugin second {NOT_STARTED}"],
+            id="of another plugin",
+        ),
+    ],
+)
+def test_a_plugin_with_servers_has_one_warning_for_all_its_cases(tmp_path, files, warnings):
+    more = {"evals/three/prompt.md": "Hi.", "evals/three/graders/a.md": REGEX}
+    assert [str(one) for one in loaded(plugin(tmp_path, more | files)).warnings] == warnings
+
+
 def test_a_script_runs_before_the_agent_and_folders_are_copied(tmp_path):
     files = {
         "evals/one/prompt.md": "---\ncontext: {scaffold_script: ./setup.sh, add_dirs: [../../data]}\n---\nHi.\n",
@@ -328,7 +389,7 @@ def test_the_same_name_costs_the_second_case(tmp_path):
     root = plugin(tmp_path, more)
     assert problems(root) == [
         (
-            "evals/two/prompt.md:2:1: the name 'one' is already that of the case at evals/one/prompt.md:1:1; "
+            "evals/two/prompt.md:2:1: the name 'one' is already used by the case at evals/one/prompt.md:1:1; "
             "rename one of them"
         )
     ]
@@ -345,6 +406,19 @@ def test_the_same_name_costs_the_second_case(tmp_path):
 )
 def test_a_broken_manifest_is_reported(tmp_path, manifest, message):
     (problem,) = problems(plugin(tmp_path, {MANIFEST: manifest}))
+    assert message in problem
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        pytest.param("{", "other/.claude-plugin/plugin.json:1:2: not JSON", id="broken"),
+        pytest.param("[]", "other/.claude-plugin/plugin.json:1:1: must be a mapping", id="no mapping"),
+    ],
+)
+def test_a_broken_manifest_of_another_plugin_costs_the_case_that_names_it(tmp_path, manifest, message):
+    root = plugin(tmp_path, prompt("plugins: [../../other]") | {"other/.claude-plugin/plugin.json": manifest})
+    (problem,) = problems(root)
     assert message in problem
 
 

@@ -22,6 +22,7 @@ def read(content: bytes) -> tuple[list[object], list[str]]:
         (b"[1]", "is not an object"),
         (b'{"a":' * 60_000 + b"1" + b"}" * 60_000, "is nested too deeply"),
         (b'{"a":[' + b"[]," * MAX_PROMOTED_LINE_CONTAINERS + b"1]}", "has more than 100,000 lists and objects"),
+        (b'{"a":[' + b"1," * MAX_PROMOTED_LINE_CONTAINERS + b"1]}", "has more than 100,000 values"),
         (b'{"a":"' + b"x" * MAX_PROMOTED_LINE_BYTES + b'"}', "is longer than 16 MiB"),
     ],
 )

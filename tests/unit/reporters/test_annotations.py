@@ -33,7 +33,7 @@ def test_what_is_red_becomes_an_error_at_its_place():
     """)
     assert lines(report) == [
         at("40", "fix on codex%3A Assertion failure", "file:out.txt exists: expected a file%0Asrc/%0AREADME.md"),
-        at("30", "old on claude%3A Unexpected pass", f"every assertion holds; {STALE}"),
+        at("30", "old on claude%3A Unexpected pass", f"every assertion passed; {STALE}"),
         at("20", "slow on claude%3A Timeout", "no answer"),
     ]
 

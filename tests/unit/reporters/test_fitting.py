@@ -52,7 +52,7 @@ def test_every_step_of_the_ladder_is_useful(report, limit):
     assert re.search(r"^❌\u00a0[\d,]+\u00a0failed · ", markdown, re.MULTILINE)
     assert "\n|---|--:|" in markdown
     assert f"]({RUN})" in markdown
-    assert "\n### ❌" in markdown or "Left out for want of room: 1 failure" in markdown
+    assert "\n### ❌" in markdown or "Left out because of the size limit: 1 failure" in markdown
     structure(markdown)
 
 
@@ -110,7 +110,7 @@ def test_a_summary_with_more_failures_than_fit_says_how_many_are_missing():
     assert len(markdown.encode()) <= 1_000_000
     left_out = re.search(r"\n([\d,]+) failures left out\n", markdown)
     assert markdown.count("<b><code>fails-") + (int(left_out[1].replace(",", "")) if left_out else 0) == 10_000
-    assert "Left out for want of room: 10 passed, some details.\n" in markdown
+    assert "Left out because of the size limit: 10 passed, some details.\n" in markdown
 
 
 def test_many_runners_and_warnings_fit_too():

@@ -80,3 +80,10 @@ def test_a_whole_run_is_not_called_incomplete():
     report = run_report(GREEN)
     report = replace(report, decision=gate(report, UNSET))
     assert first_heading("".join(markdown.comment(report))) == "## ⚪ Not gated: 2 passed"
+
+
+def test_a_run_for_which_no_case_was_selected_is_not_called_incomplete():
+    report = cut_off("", {"incomplete": ("unknown case 'oen'; did you mean 'one'?",)}, GateOptions())
+    line = "".join(terminal.render(report, color=False)).splitlines()[-1]
+    assert line.startswith("inconclusive: nothing ran")
+    assert "did you mean 'one'?" in line

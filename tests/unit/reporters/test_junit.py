@@ -86,7 +86,7 @@ def test_a_suite_for_each_suite_and_runner():
     [
         pytest.param("edit", None, None, None, id="passed: none at all"),
         pytest.param("fix", "failure", "assertion", "expected a file", id="failed"),
-        pytest.param("old", "failure", "skillgym.unexpected-passed", "every assertion holds", id="unexpectedly passed"),
+        pytest.param("old", "failure", "skillgym.unexpected-passed", "every assertion passed", id="unexpected"),
         pytest.param("flaky", "skipped", "skillgym.expected-failed", "not yet", id="failed as expected"),
         pytest.param("slow", "error", "skillgym.timeout", "no answer", id="errored"),
         pytest.param("off", "skipped", "skillgym.skipped", "not selected", id="skipped"),

@@ -261,7 +261,7 @@ def test_what_broke_is_marked_where_it_is_told():
 def test_what_else_differs_stands_above_the_numbers():
     base, head = run_report("a passed", version="0.1.0"), run_report("a passed", version="0.2.0")
     markdown = shown(summary, replace(head, comparison=compare(base, head)))
-    differs = "These differ, too, and may explain changes:\n\n- skillgym-action: 0.1.0 then, 0.2.0 now\n"
+    differs = "These differences may also explain changes:\n\n- skillgym-action: 0.1.0 then, 0.2.0 now\n"
     assert markdown.index(differs) < markdown.index("**Inconclusive**: ")
 
 
@@ -269,8 +269,8 @@ def test_what_else_differs_stands_above_the_numbers():
 
 FEW = "fewer than 5 cases say nothing about other cases"
 MEANS = (
-    "Time and tokens of an execution are the average of its sessions that passed, or of all if none did; "
-    "its cost is the sum of all."
+    "Time and tokens of an execution are the average of its sessions with a green status or, without such sessions, of "
+    "the last session of each repetition; its cost is the sum of all sessions."
 )
 
 

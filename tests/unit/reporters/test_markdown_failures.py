@@ -292,7 +292,7 @@ def test_errors_of_one_kind_say_their_message_once():
     text = "\n".join(f"c{number} @r{number} errored timeout: no answer" for number in range(8))
     markdown = shown(comment, run_report(text))
     assert markdown.count("no answer") == 1
-    assert "<b>Timeout (8)</b>: raise the case's timeout, or ask for less<br>no answer</summary>" in markdown
+    assert "<b>Timeout (8)</b>: raise the case's timeout, or make the task smaller<br>no answer</summary>" in markdown
     assert "\nand 2 more\n" in markdown
     assert shown(summary, run_report(text)).count("\n- `c") == 8
 

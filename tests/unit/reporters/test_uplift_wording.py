@@ -32,7 +32,7 @@ def uplift(**fields: Any) -> Uplift:
             {},
             [
                 "uplift +50 points, 95 % interval [+50, +50] over 5 cases: helps",
-                "100 % of assertions hold in with_skill, 50 % in without_skill",
+                "100 % of assertions passed in with_skill, 50 % in without_skill",
                 "cost unknown, tokens unknown, time unknown",
             ],
             id="an interval",
@@ -46,7 +46,7 @@ def uplift(**fields: Any) -> Uplift:
             },
             [
                 "uplift +50 points (too few cases for an interval) over 1 case",
-                "100 % of assertions hold in with_skill, 50 % in without_skill",
+                "100 % of assertions passed in with_skill, 50 % in without_skill",
                 "cost unknown, tokens unknown, time 1.5 × (9 ms against 6 ms)",
             ],
             id="no interval",
@@ -60,7 +60,7 @@ def uplift(**fields: Any) -> Uplift:
             {"fixed": ("a", "b"), "newly_failing": ("c",), "in_both": (HELD,), "in_none": (HELD, HELD)},
             [
                 "uplift +50 points, 95 % interval [+50, +50] over 5 cases: helps",
-                "100 % of assertions hold in with_skill, 50 % in without_skill",
+                "100 % of assertions passed in with_skill, 50 % in without_skill",
                 "fixed, passed in with_skill only: a; b",
                 "newly failing, passed in without_skill only: c",
                 "cost unknown, tokens unknown, time unknown",

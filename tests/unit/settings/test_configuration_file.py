@@ -415,13 +415,13 @@ def test_two_configurations_in_one_folder_are_one_too_many(tmp_path):
 )
 def test_names_of_the_environment_become_their_values(env, values):
     environment = {"MY_KEY": "v-1", "HOST": "h", "LOOKS": "${MY_KEY}"}
-    assert resolved_env(env, environment, "a") == values
+    assert resolved_env(env, environment, Config(), ("a",)) == values
 
 
 @pytest.mark.parametrize("environment", [{}, {"MY_KEY": ""}], ids=["not set", "empty, as a missing secret is"])
 def test_a_name_that_is_not_set_is_an_error(environment):
     with pytest.raises(ConfigError) as caught:
-        resolved_env({"KEY": "${{ MY_KEY }}"}, environment, "runners.claude.agent.env")
+        resolved_env({"KEY": "${{ MY_KEY }}"}, environment, Config(), ("runners", "claude", "agent", "env"))
     assert str(caught.value) == (
         "runners.claude.agent.env: MY_KEY is not set in the environment; set MY_KEY, or pass it to the job as a secret"
     )
@@ -430,7 +430,7 @@ def test_a_name_that_is_not_set_is_an_error(environment):
 def test_a_list_of_names_passes_them_on(tmp_path):
     config = read(tmp_path, "runners:\n  a: {agent: {type: claude-code, env: [MY_KEY, HOST]}}\n")
     env = config.file.runners["a"].agent.env
-    assert resolved_env(env, {"MY_KEY": "v-1", "HOST": "h"}, "a") == {"MY_KEY": "v-1", "HOST": "h"}
+    assert resolved_env(env, {"MY_KEY": "v-1", "HOST": "h"}, config, ("a",)) == {"MY_KEY": "v-1", "HOST": "h"}
 
 
 @pytest.mark.parametrize(
@@ -457,7 +457,10 @@ def test_the_judge_gets_its_key_and_address(tmp_path, env, environment, told):
 def test_a_judge_s_variable_that_is_not_set_is_no_error_before_somebody_asks(tmp_path):
     written(tmp_path, {"skillgym.config.yaml": "run: {judge: {api: openai, model: m, env: [MINE]}}\n"})
     context, given = current_context(tmp_path, {}), Settings()
-    problem = "run.judge.env: MINE is not set in the environment; set MINE, or pass it to the job as a secret"
+    problem = (
+        "skillgym.config.yaml:1:38: run.judge.env: MINE is not set in the environment; "
+        "set MINE, or pass it to the job as a secret"
+    )
     assert options(given, configuration(given, context), context, runners=0).judge.problem == problem
 
 

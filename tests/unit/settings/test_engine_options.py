@@ -3,7 +3,12 @@ from __future__ import annotations
 import pytest
 
 from skillgym_action.model.errors import UsageError
-from skillgym_action.settings.engine_options import WithoutKeys, cluster_address
+from skillgym_action.sessions.provider_limits import provider_of
+from skillgym_action.settings.configuration_file import Config
+from skillgym_action.settings.configuration_sections import ConfigFile
+from skillgym_action.settings.engine_options import EngineOptions, WithoutKeys, cluster_address, on_engine
+from skillgym_action.settings.options import ExecuteOptions
+from skillgym_action.settings.runners import selected_runners
 
 
 @pytest.mark.parametrize(
@@ -45,4 +50,29 @@ def test_another_address_is_refused(written: str) -> None:
 def test_a_coordinator_has_a_placeholder_for_variables_of_workers() -> None:
     environment = WithoutKeys({"HOME": "/root", "EMPTY": ""})
     assert (environment["HOME"], environment["EMPTY"], environment.get("KEY")) == ("/root", "-", "-")
-    assert dict(environment.items()) == {"HOME": "/root", "EMPTY": "-"}
+    assert (dict(environment), "EMPTY" in environment, "KEY" in environment) == ({"HOME": "/root"}, False, False)
+
+
+@pytest.mark.parametrize(
+    ("env", "environment", "provider"),
+    [
+        pytest.param({}, {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": ""}, "anthropic", id="the only key of both"),
+        pytest.param({"OPENAI_API_KEY": "${{ OF_WORKERS }}"}, {}, "openai", id="one that only workers have"),
+        pytest.param({}, {}, None, id="none"),
+    ],
+)
+def test_a_coordinator_knows_the_provider_by_the_keys_that_are_set(env, environment, provider) -> None:
+    agent = {"type": "pi", "env": env}
+    config = Config(file=ConfigFile.model_validate({"runners": {"pi": {"agent": agent}}}), folder=None)
+    (one,) = selected_runners(config, (), WithoutKeys(environment))
+    assert provider_of(one.agent, None) == provider
+
+
+@pytest.mark.parametrize(
+    ("schedule", "found"), [(None, (64, "parallel")), ("parallel", (64, "parallel")), ("serial", (1, "serial"))]
+)
+def test_the_slots_of_a_cluster_are_used_unless_a_schedule_is_set(schedule: str | None, found: tuple[int, str]) -> None:
+    options = ExecuteOptions(schedule="serial", jobs=1)
+    engine = EngineOptions(address="tcp://127.0.0.1:1", slots=64)
+    ran = on_engine(options, engine, schedule)
+    assert (ran.jobs, ran.schedule) == found

@@ -59,6 +59,7 @@ def resolved(folder: Path, run: dict[str, Any] | None = None, runners: int = 1, 
         pytest.param({"timeout": "0.5"}, "timeout", 0.5, id="seconds"),
         pytest.param({"shard": "2/4"}, "shard", (2, 4), id="a shard"),
         pytest.param({"fail_on": "failed, errored"}, "fail_on", ("failed", "errored"), id="words"),
+        pytest.param({"format": ("Python,evals",)}, "format", ("python", "skill-evals"), id="other words for formats"),
         pytest.param({"fail_on": "none"}, "fail_on", ("none",), id="the gate turned off"),
         pytest.param(
             {"report": ("junit=a=b.xml",)}, "report", (("junit", "a=b.xml"),), id="a path with an equals sign"

@@ -12,7 +12,7 @@ from skillgym_action.agents import AGENTS
 from skillgym_action.model.errors import ConfigError, Problem, UsageError
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
-from skillgym_action.settings.configuration_file import Config
+from skillgym_action.settings.configuration_file import Config, read_config
 from skillgym_action.settings.configuration_sections import ConfigFile
 from skillgym_action.settings.runners import selected_runners, usable
 from skillgym_action.text.escaping import path_key
@@ -105,8 +105,8 @@ def test_with_nothing_configured_and_nothing_named_the_agents_of_the_machine_are
     ran = skillgym("run", cwd=tmp_path / "repo", PATH=str(tmp_path / "bin"))
     assert ran.code == 2
     assert ran.err == (
-        f"error: no runner is configured and none is named; {told}"
-        "--runner claude-code, or runners in skillgym.config.yaml\n"
+        f"error: no runner is configured or named; {told}"
+        "use --runner claude-code, or add runners to skillgym.config.yaml\n"
     )
 
 
@@ -137,14 +137,48 @@ def test_a_problem_of_a_suite_s_own_runner_stays():
 
 
 @pytest.mark.parametrize(
-    ("agent", "told"),
+    ("agent", "message"),
     [
         pytest.param({"type": "command"}, "an agent of type command needs command; add command: …", id="command"),
         pytest.param({"type": "replay"}, "an agent of type replay needs sessions; add sessions: …", id="replay"),
     ],
 )
-def test_an_agent_without_what_it_needs_is_an_error(agent, told):
-    assert refused(configured(a={"agent": agent})) == f"runners.a.agent: {told}"
+def test_an_agent_without_what_it_needs_is_an_error(agent, message):
+    assert refused(configured(a={"agent": agent})) == f"runners.a.agent: {message}"
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ("{type: command}", "2:7: runners.a.agent: an agent of type command needs command; add command: …"),
+        (
+            "{type: nop, version: 1.2.3}",
+            "2:7: runners.a.agent: version has no effect, since nop is not installed from npm; remove version",
+        ),
+        (
+            "{type: nop, env: {KEY: '${KEY}'}}",
+            "2:32: runners.a.agent.env: KEY is not set in the environment; set KEY, or pass it to the job as a secret",
+        ),
+        (
+            "{type: nop, env: [KEY]}",
+            "2:26: runners.a.agent.env: KEY is not set in the environment; set KEY, or pass it to the job as a secret",
+        ),
+    ],
+)
+def test_a_mistake_in_a_runner_is_one_of_the_configuration_and_has_its_place(tmp_path, agent, message):
+    file = tmp_path / "skillgym.config.yaml"
+    file.write_text(f"runners:\n  a: {{agent: {agent}}}\n")
+    with pytest.raises(ConfigError) as caught:
+        selected_runners(read_config(file, file.name), (), {})
+    assert str(caught.value) == f"skillgym.config.yaml:{message}"
+
+
+def test_a_mistake_in_the_runners_of_the_action_has_its_place_in_the_input():
+    with pytest.raises(ConfigError) as caught:
+        selected_runners(Config().with_runners("a:\n  agent: {type: replay}\n"), (), {})
+    assert str(caught.value) == (
+        "input runners:2:3: runners.a.agent: an agent of type replay needs sessions; add sessions: …"
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +222,7 @@ def test_a_runner_that_is_not_selected_needs_no_key(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": config(runner(), needy=needy)})
     assert skillgym("run", "--runner", "sh", cwd=tmp_path).code == 0
     assert skillgym("run", "--runner", "needy", cwd=tmp_path).err == (
-        "error: runners.needy.agent.env: NOT_SET_ANYWHERE is not set in the environment; "
+        "error: skillgym.config.yaml:1:152: runners.needy.agent.env: NOT_SET_ANYWHERE is not set in the environment; "
         "set NOT_SET_ANYWHERE, or pass it to the job as a secret\n"
     )
 

@@ -103,7 +103,7 @@ def test_the_workspace_is_empty_and_committed_with_the_skill_in_it(tmp_path):
 
 
 WRONG = [
-    pytest.param({"prompt": None}, "has no prompt; say what the agent is to do", id="no prompt"),
+    pytest.param({"prompt": None}, "has no prompt; write what the agent should do", id="no prompt"),
     pytest.param({"prompt": ""}, "prompt: must not be empty", id="an empty prompt"),
     pytest.param({"prompt": 5}, "prompt: must be text", id="a prompt that is no text"),
     pytest.param({"prompt": "a\0"}, "cannot be passed to a program: U+0000", id="NUL"),
@@ -135,7 +135,9 @@ def test_a_case_that_cannot_be_used_is_refused_and_the_others_run(tmp_path, keys
 
 
 UNUSABLE = [
-    pytest.param('{"eval": [{"prompt": "p"}]}', "eval: has no evals; did you mean 'evals' for 'eval'?", id="misspelt"),
+    pytest.param(
+        '{"eval": [{"prompt": "p"}]}', "eval: has no evals; did you mean 'evals' instead of 'eval'?", id="misspelt"
+    ),
     pytest.param('{"skill_name": "pdf"}', "has no evals; write them as a list", id="no list"),
     pytest.param('{"evals": {}}', "evals: must be a list, not a mapping", id="a mapping"),
     pytest.param('{"evals": [], "cases": [{}]}', "is a second list of cases, beside evals", id="two lists"),
@@ -346,7 +348,7 @@ def test_a_query_that_does_not_say_what_has_to_load_is_refused(tmp_path):
     suite = read_evals(tmp_path, [{"query": "a", "should_trigger": True}, {"query": "b"}, {"should_trigger": True}])
     assert [line.partition(": ")[2] for line in problems(suite)] == [
         "[1]: does not say whether the skill has to load; write should_trigger: true or false",
-        "[2]: has no query; say what the agent is to do: query: …",
+        "[2]: has no query; write what the agent should do: query: …",
     ]
 
 

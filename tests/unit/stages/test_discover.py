@@ -189,7 +189,7 @@ def test_near_misses_have_the_place_and_what_to_do(tmp_path):
     (warning,) = near_miss_warnings(found)
     assert str(warning) == (
         "a.json: has cases with prompts, but its name does not match *.bench.json, so it is not run; "
-        "rename it to *.bench.json, or leave it out with !PATH"
+        "rename it to *.bench.json, or exclude it with !PATH"
     )
 
 

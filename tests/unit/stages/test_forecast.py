@@ -191,7 +191,7 @@ def test_a_run_that_costs_more_by_all_stored_runs_is_refused():
     found = forecast_of(AB, *THREE)
     assert found.least_usd == pytest.approx(0.15445, abs=0.00001)
     assert refused(found, max_cost=0.15) == (
-        "the run costs more than the max-cost of $0.15, by the runs in the store: about $0.36 "
+        "the run is expected to cost more than the max-cost of $0.15, according to the runs in the store: about $0.36 "
         "(95 %: $0.15 to $0.82, from 3 stored runs); no session was started; raise max-cost, lower repeat, select "
         "fewer cases, or set allow-partial to run what max-cost pays"
     )
@@ -237,7 +237,7 @@ def test_a_run_that_may_end_early_is_not_refused_for_what_it_may_not_run(options
 def test_what_a_resumed_run_has_spent_is_no_longer_there():
     found = forecast_of(AB, *THREE)
     assert refuse_beyond_budget(found, ExecuteOptions(max_cost=1.0), spent=0.5) is None
-    with pytest.raises(UsageError, match=r"the max-cost of \$1\.00, of which \$0\.90 is spent, by the runs"):
+    with pytest.raises(UsageError, match=r"the max-cost of \$1\.00, of which \$0\.90 is spent, according to the runs"):
         refuse_beyond_budget(found, ExecuteOptions(max_cost=1.0), spent=0.9)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 
 import pytest
@@ -74,3 +75,14 @@ def test_suite_programs_are_loaded_in_parallel(tmp_path):
         ("a_suite.py", ["a"]),
         ("b_suite.py", ["b"]),
     ]
+
+
+@pytest.mark.parametrize("strategy", ["mean", "confidence_interval", "pass_at_k"])
+def test_a_threshold_of_the_user_is_not_that_of_agentv_s_trials(tmp_path, strategy):
+    execution = {"threshold": 0.6, "trials": {"count": 3, "strategy": strategy}}
+    test = {"id": "a", "input": "x", "assertions": [{"type": "contains", "value": "done"}]}
+    repository(tmp_path, {"bench/core.json": None, "EVAL.yaml": json.dumps({"execution": execution, "tests": [test]})})
+    with world_in(tmp_path) as services:
+        found = discover(services.repository, tmp_path, DiscoverOptions()).suites
+        (loaded,) = load(found, services.hosts, LoadOptions(threshold=0.9))
+    assert loaded.cases[0].threshold == 0.6

@@ -15,7 +15,7 @@ from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
 from skillgym_action.settings.plan_options import (
     PlanOptions,
 )
-from skillgym_action.stages.plan import plan
+from skillgym_action.stages.plan import NO_SUITE, plan
 from skillgym_action.text.escaping import path_key
 
 
@@ -102,20 +102,26 @@ def test_filters_leave(options, left):
         pytest.param({"cases": ("logout", "login-*"), "tags": ()}, [], None, id="every word matches"),
         pytest.param(
             {"cases": ("logout", "logn-ok")},
-            ["--case logn-ok matches none of the 3 cases; the nearest is login-ok"],
+            ["unknown case 'logn-ok'; did you mean 'login-ok'?"],
             None,
             id="one of two ids",
         ),
         pytest.param(
+            {"cases": ("logout", "logn-*")},
+            ["--case 'logn-*' matches none of the 3 cases; did you mean 'login-ok'?"],
+            None,
+            id="one of two patterns",
+        ),
+        pytest.param(
             {"tags": ("smoke", "quick")},
-            ["--tag quick matches none of the 3 cases; known: smoke, slow"],
+            ["unknown tag 'quick'; known: smoke, slow"],
             None,
             id="one of two tags",
         ),
         pytest.param(
             {"cases": ("nosuch",)},
             [],
-            "--case nosuch matches none of the 3 cases; known: login-ok, login-bad, logout",
+            "unknown case 'nosuch'; known: login-ok, login-bad, logout",
             id="nothing is left",
         ),
         pytest.param(
@@ -128,7 +134,8 @@ def test_filters_leave(options, left):
 )
 def test_a_filter_word_that_selects_nothing_is_reported(options, warnings, nothing):
     made = plan(TAGGED, (CLAUDE,), PlanOptions(**options))
-    assert ([str(one) for one in made.warnings], made.nothing_selected) == (warnings, nothing)
+    assert [str(one) for one in made.warnings] == warnings
+    assert (str(made.nothing_selected) if made.nothing_selected else None) == nothing
 
 
 @pytest.mark.parametrize(
@@ -139,7 +146,7 @@ def test_a_filter_word_that_selects_nothing_is_reported(options, warnings, nothi
         pytest.param(
             ("claud", "x"),
             {},
-            ["bench/core.json:1: a is not run: no runner matches its runners claud, x; the nearest is claude"],
+            ["bench/core.json:1: a is not run: no runner matches its runners claud, x; did you mean 'claude'?"],
             id="a misspelt one, once for all cases",
         ),
         pytest.param(("claud",), {"only": frozenset()}, [], id="stored sessions"),
@@ -164,20 +171,27 @@ def test_an_invalid_case_can_be_selected_and_an_invalid_suite_always_is():
 
 
 def test_of_a_single_case_the_message_says_so():
-    made = plan((suite(case("a")),), (CLAUDE,), PlanOptions(cases=("b",)))
-    assert made.nothing_selected == "--case b does not match the only case; known: a"
+    made = plan((suite(case("a")),), (CLAUDE,), PlanOptions(cases=("b*",)))
+    assert str(made.nothing_selected) == "--case 'b*' does not match the only case; known: a"
+
+
+def test_all_words_of_filters_that_select_nothing_are_named():
+    made = plan((suite(case("a")),), (CLAUDE,), PlanOptions(cases=("b", "c/*"), tags=("t",)))
+    assert str(made.nothing_selected) == (
+        "unknown case 'b'; known: a; --case 'c/*' does not match the only case; known: a; "
+        "unknown tag 't'; no case has a tag"
+    )
 
 
 def test_without_any_case_no_filter_is_to_blame():
     made = plan((), (CLAUDE,), PlanOptions(cases=("a",)))
-    assert (made.warnings, made.nothing_selected) == ((), None)
+    assert (made.warnings, made.nothing_selected) == ((), NO_SUITE)
 
 
 def test_many_ids_are_not_all_listed():
     cases = [case(f"case-{number}") for number in range(12)]
     made = plan((suite(*cases),), (CLAUDE,), PlanOptions(cases=("zzz",)))
-    assert made.nothing_selected is not None
-    assert made.nothing_selected.endswith("case-6, case-7 and 4 more")
+    assert str(made.nothing_selected).endswith("case-6, case-7 and 4 more")
 
 
 @pytest.mark.parametrize(
@@ -334,6 +348,6 @@ def test_with_nothing_left_of_what_failed_nothing_else_is_run():
 
 def test_an_expression_that_selects_nothing_is_named():
     made = plan(TAGGED, (CLAUDE,), PlanOptions(match=KeywordExpression("sign and up")))
-    assert made.nothing_selected == (
-        "--match sign and up matches none of the 3 cases; known: login-ok, login-bad, logout"
+    assert str(made.nothing_selected) == (
+        "--match 'sign and up' matches none of the 3 cases; known: login-ok, login-bad, logout"
     )

@@ -101,7 +101,7 @@ def test_a_stored_run_does_not_decide_what_is_in_quarantine():
         pytest.param({}, None, id="in force"),
         pytest.param(
             {"expires": TODAY - timedelta(days=1)},
-            "expired 1 day ago, so its cases count again; remove the entry, or ask ada for a new date",
+            "expired 1 day ago, so its cases affect the verdict again; remove the entry, or ask ada for a new date",
             id="expired",
         ),
         pytest.param(
@@ -109,8 +109,8 @@ def test_a_stored_run_does_not_decide_what_is_in_quarantine():
             "expires more than 90 days ahead, so it has no effect; write 2027-02-21 or earlier",
             id="too long",
         ),
-        pytest.param({"case": "gone"}, "fits no case: gone", id="no case"),
-        pytest.param({"suite": "other/**"}, "fits no case: bad", id="no suite"),
+        pytest.param({"case": "gone"}, "matches no case: gone", id="no case"),
+        pytest.param({"suite": "other/**"}, "matches no case: bad", id="no suite"),
     ],
 )
 def test_an_entry_without_effect_is_a_warning(more, message):

@@ -93,6 +93,17 @@ def test_only_what_was_judged_has_a_recorded_time():
     assert found == {0: Recorded(seconds=40.0, usd=0.5), 2: found[2]}
 
 
+def test_a_shard_of_executions_that_cost_nothing_has_a_part_of_the_budget():
+    made = plan_of(suite(*map(case, "ab")), runners=("free", "paid"))
+    prices = {"free": 0.0, "paid": 0.5}
+    recorded = {one.index: Recorded(seconds=1.0, usd=prices[one.runner.id]) for one in made.executions}
+    stored = planned(made, recorded, shards=4)
+    shares = {(one.runner, one.case): shard.cost_share for shard in stored.shards for one in shard.executions}
+    floor = 0.025 / 1.05  # a tenth of the mean, of which the two free executions add one each
+    assert shares == pytest.approx({(name, one): floor if name == "free" else 0.5 / 1.05 for name, one in shares})
+    assert sum(shares.values()) == pytest.approx(1)
+
+
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_shard_is_what_the_plan_says(number):
     made = plan_of(suite(*map(case, "abcdefg")))

@@ -6,7 +6,13 @@ import json
 
 import pytest
 
-from skillgym_action.starter.repository_facts import FoundSkill, TestCommand, chosen_agents, repository_facts
+from skillgym_action.starter.repository_facts import (
+    FoundSkill,
+    TestCommand,
+    chosen_agents,
+    keys_of,
+    repository_facts,
+)
 
 NPM = json.dumps({"scripts": {"test": "node --test"}})
 WITH_NEEDS = json.dumps({"scripts": {"test": "vitest"}, "devDependencies": {"vitest": "3"}})
@@ -90,13 +96,18 @@ KEYS = {"claude": ("CLAUDE_KEY", "CLAUDE_TOKEN"), "pi": ("CLAUDE_KEY", "OTHER_KE
 @pytest.mark.parametrize(
     ("present", "installed", "chosen"),
     [
-        ({"CLAUDE_KEY"}, set(), ("claude",)),
-        ({"CLAUDE_TOKEN", "CODEX_KEY"}, set(), ("claude", "codex")),
-        ({"OTHER_KEY"}, {"codex"}, ("pi",)),
-        (set(), {"codex", "pi"}, ("pi",)),
-        (set(), set(), ("claude",)),
+        ({"CLAUDE_KEY"}, set(), {"claude": "CLAUDE_KEY"}),
+        ({"CLAUDE_TOKEN", "CODEX_KEY"}, set(), {"claude": "CLAUDE_TOKEN", "codex": "CODEX_KEY"}),
+        ({"OTHER_KEY"}, {"codex"}, {"pi": "OTHER_KEY"}),
+        (set(), {"codex", "pi"}, {"pi": "CLAUDE_KEY"}),
+        (set(), set(), {"claude": "CLAUDE_KEY"}),
     ],
 )
 def test_one_agent_is_chosen_for_each_key_or_else_one_that_is_installed(present, installed, chosen):
     found = chosen_agents(KEYS, has_key=present.__contains__, is_installed=installed.__contains__)
     assert found == chosen
+
+
+@pytest.mark.parametrize(("present", "key"), [({"CLAUDE_TOKEN"}, "CLAUDE_TOKEN"), (set(), "CLAUDE_KEY")])
+def test_a_named_agent_gets_the_key_that_is_there_or_else_its_first_one(present, key):
+    assert keys_of(("claude",), KEYS, has_key=present.__contains__) == {"claude": key}

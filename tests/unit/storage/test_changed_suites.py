@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 AFTER_A_FORK = ("workflow_run", workflow_run(FORK))
 QUIET = {"mode": "report", "results": "run", "report-dir": "out", "github-token": ""}  # nothing is asked of GitHub
 TOKEN = {"github-token": JOB_TOKEN}
-HEADING = "### 🔀 Suites changed by this commit: not judged by the base's suites"
+HEADING = "### 🔀 Suites that this commit changes: not judged by the suites of the base"
 STRICT = {"bench/core.json": suite(case("one", ["test:exit 1"]))}
 WEAK = {"bench/core.json": suite(case("one", ["test:exit 0"]))}
 MORE = {"bench/more.json": suite(case("two"))}
@@ -48,6 +48,7 @@ PROGRAM = (
     "@suite.case('one', prompt='x')\n"
     "def one(report, ctx): pass{end}\n"
 )
+TYPESCRIPT = "// skillgym\nexport default [{ id: 'a', prompt: 'x', assert() {} }];\n"
 
 
 @pytest.fixture
@@ -173,6 +174,22 @@ def test_programs_are_compared_and_not_executed(tmp_path, end, code):
     (tmp_path / "executed").unlink()
     assert phases.report().code == code
     assert not (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "own_suite.py",
+            PROGRAM.format(log="/dev/null", end="") + "arms = {'with': {'files': 'with'}, 'without': {}}\n",
+        ),
+        ("own.suite.ts", TYPESCRIPT + "export const arms = { with: { files: './with' }, without: {} };\n"),
+    ],
+)
+def test_a_program_whose_arms_name_files_has_not_changed(tmp_path, name, text):
+    phases = Phases(tmp_path, {f"bench/{name}": text, "bench/with/NOTES.md": "x"}, {})
+    assert f"bench/{name}" in {row["path"] for row in phases.results["suites"]}
+    assert f"bench/{name}" not in phases.report().said
 
 
 def test_a_suite_in_the_artifact_is_not_one_of_the_base(tmp_path):

@@ -163,6 +163,14 @@ def test_a_case_that_no_job_could_use_is_told_once():
     assert len(one_of(job("claude"), job("codex", "no expectation")).results) == 4
 
 
+def test_cases_with_one_id_that_one_job_could_not_use_are_all_there():
+    report = run_report("bad errored suite-invalid: no prompt\none passed")
+    bad = replace(report.results[0], runner=None, attempts=(), directory=None)
+    first = replace(report, id="a", results=(bad, replace(bad, index=2), report.results[1]))
+    second = replace(report, id="b", results=(bad,))
+    assert [result.case_id for result in one_of(first, second).results] == ["bad", "one", "bad"]
+
+
 def test_one_id_is_one_agent():
     other = run_report("two passed")
     runner = replace(runner_named(), agent=AgentConfig(type="codex"))
@@ -317,3 +325,51 @@ def test_stored_results_with_equal_indexes_are_numbered_again(tmp_path):
     file.write_text("".join(render(same)))
     ((_, stored),) = stored_reports([str(file)], tmp_path)
     assert [(result.case_id, result.index) for result in stored.results] == [("a", 0), ("b", 1), ("c", 2)]
+
+
+# --- memory -----------------------------------------------------------------------------------------
+
+
+def stored_shards(folder: Path, *reports: RunReport) -> tuple[tuple[Path, RunReport], ...]:
+    for report in reports:
+        (folder / report.id).mkdir()
+        (folder / report.id / "results.json").write_text("".join(render(report)))
+    return stored_reports([report.id for report in reports], folder)
+
+
+def test_shards_share_what_their_results_have_in_common(tmp_path):
+    report = run_report("one passed\none @codex passed")
+    whole = replace(report, results=tuple(replace(result, tags=("slow", "nightly")) for result in report.results))
+    parts = stored_shards(
+        tmp_path, *(replace(whole, id=f"shard-{n}", results=whole.results[n : n + 1]) for n in (0, 1))
+    )
+    (first, second) = (part.results[0] for _, part in parts)
+    assert (first.runner.id, second.runner.id) == ("claude", "codex")
+    for name in ("suite", "case_id", "prompt", "tags"):
+        assert getattr(first, name) is getattr(second, name), name
+    of_first, of_second = ([id(runner) for runner in part.runners] for _, part in parts)
+    assert of_first == of_second
+    together = merged(parts, "merged")
+    assert (together.results[0], together.results[1]) == (first, second)
+    assert together.results[0] is first, "no result is copied"
+
+
+def test_suites_and_runners_that_differ_are_not_shared(tmp_path):
+    one, other = run_report("one passed", id="a"), run_report("two passed", id="b")
+    suites = tuple(replace(suite, digest="0" * 64) for suite in other.suites)
+    results = tuple(replace(result, suite=suites[0]) for result in other.results)
+    runner = replace(other.runners[0], agent=replace(other.runners[0].agent, model="another"))
+    changed = replace(
+        other, suites=suites, runners=(runner,), results=tuple(replace(result, runner=runner) for result in results)
+    )
+    (_, first), (_, second) = stored_shards(tmp_path, one, changed)
+    assert (first.suites[0].digest, second.suites[0].digest) == (one.suites[0].digest, "0" * 64)
+    assert first.runners[0].agent.model != second.runners[0].agent.model == "another"
+
+
+def test_files_that_are_read_apart_share_nothing(tmp_path):
+    report = run_report("one passed", id="a")
+    ((_, first),) = stored_shards(tmp_path, report)
+    ((_, second),) = stored_reports(["a"], tmp_path)
+    assert first.results[0].prompt == second.results[0].prompt
+    assert first.results[0].prompt is not second.results[0].prompt, "what was read would never be freed"

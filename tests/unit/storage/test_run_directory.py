@@ -25,6 +25,22 @@ def directory(tmp_path):
         yield opened
 
 
+@pytest.mark.parametrize("kind", ["file", "link", "folder"])
+def test_a_new_folder_replaces_what_is_there(directory, tmp_path, kind):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").write_text("kept")
+    there = directory.folder("a/repeat-1") / "session-2"
+    if kind == "folder":
+        there.mkdir()
+        (there / "file").write_text("old")
+    else:
+        there.symlink_to(kept) if kind == "link" else there.write_text("old")
+    made = directory.folder("a/repeat-1/session-2")
+    assert (made.is_symlink(), list(made.iterdir())) == (False, [])
+    assert (kept / "file").read_text() == "kept"
+
+
 # --- secrets ----------------------------------------------------------------------------------------
 
 

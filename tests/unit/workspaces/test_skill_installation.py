@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from scratch import committed, git_in, repository, world_in, written
 from skillgym_action.agents import AGENTS
 from skillgym_action.limits import MAX_SKILL_FILES
 from skillgym_action.model.suite import InputFile, SkillUnderTest, WorkspaceSpec
-from skillgym_action.workspaces.skill_installation import files_of_skill
+from skillgym_action.workspaces.skill_installation import PLUGINS, files_of_skill
 
 SKILL = "---\nname: b\ndescription: Does b.\n---\n"
 FILES = {
@@ -162,6 +163,102 @@ def test_the_other_skills_of_the_repository_stay_visible(tmp_path):
         path = started(services, "codex", spec(services, source="repository", removed_skills=("b",))).path
         assert entries(path / ".agents/skills") == ["b", "other"]
         assert entries(path / ".claude/skills") == ["b", "other"]
+
+
+# --- plugins ----------------------------------------------------------------------------------------
+
+MANIFEST = ".claude-plugin/plugin.json"
+SERVERS = {"one": {"command": "one"}}
+PLUGIN = {
+    f"p/{MANIFEST}": json.dumps({"name": "b", "commands": ["./more/wave.md"], "mcpServers": SERVERS}),
+    "p/more/wave.md": "Wave.",
+    "p/.mcp.json": json.dumps({"mcpServers": SERVERS}),
+    "p/checks/one/prompt.md": "Question",
+    f"p/inner/{MANIFEST}": '{"name": "inner"}',
+    "p/inner/notes.md": "n",
+}
+HIDDEN_OF_PLUGIN = [f"p/{MANIFEST}", "p/checks", f"p/inner/{MANIFEST}"]
+
+
+@contextmanager
+def installing_plugin(tmp_path, files: dict[str, str] | None = None, hidden: list[str] = HIDDEN_OF_PLUGIN):
+    with installing(tmp_path, PLUGIN | (files or {})) as services:
+        services.workspaces.hide(hidden)
+        yield services
+
+
+def copy_of_plugin(services) -> Path:
+    plugin = SkillUnderTest(name="b", folder=services.repository.root / "p", packaging="plugin")
+    wanted = spec(services, skills=(plugin,))
+    return services.workspaces.create(wanted, AGENTS["claude-code"].skills, plugins=True).path / PLUGINS / "b"
+
+
+def test_the_copy_of_a_plugin_has_its_own_manifest_and_nothing_else_that_is_hidden(tmp_path):
+    with installing_plugin(tmp_path) as services:
+        copy = copy_of_plugin(services)
+        found = [name for name in files_in(copy) if (copy / name).is_file()]
+        assert found == [MANIFEST, "inner/notes.md", "more/wave.md"]
+
+
+def test_evals_beside_the_manifest_stay_hidden(tmp_path):
+    files = {"p/.claude-plugin/one/prompt.md": "Question"}
+    with installing_plugin(tmp_path, files, ["p/.claude-plugin", "p/checks", "p/inner"]) as services:
+        assert entries(copy_of_plugin(services) / ".claude-plugin") == ["plugin.json"]
+
+
+def test_the_servers_of_a_plugin_are_in_no_copy_of_it(tmp_path):
+    with installing_plugin(tmp_path) as services:
+        copy = copy_of_plugin(services)
+        assert json.loads((copy / MANIFEST).read_text()) == {"name": "b", "commands": ["./more/wave.md"]}
+        assert not (copy / ".mcp.json").exists()
+
+
+def test_a_manifest_at_the_top_of_a_plugin_is_copied_if_there_is_no_other(tmp_path):
+    files = {"p/plugin.json": json.dumps({"name": "b", "mcpServers": SERVERS})}
+    with installing_plugin(tmp_path, files, ["p/plugin.json", "p/checks"]) as services:
+        (services.repository.root / "p" / MANIFEST).unlink()
+        assert json.loads((copy_of_plugin(services) / "plugin.json").read_text()) == {"name": "b"}
+
+
+def test_another_file_with_the_name_of_a_manifest_stays_hidden(tmp_path):
+    with installing_plugin(tmp_path, {"p/plugin.json": "{}"}, [*HIDDEN_OF_PLUGIN, "p/plugin.json"]) as services:
+        assert "plugin.json" not in files_in(copy_of_plugin(services))
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        pytest.param(MANIFEST, "../meta/plugin.json", id="the file"),
+        pytest.param(".claude-plugin", "meta", id="its folder"),
+    ],
+)
+def test_a_manifest_that_is_a_link_is_refused(tmp_path, path, target):
+    files = {"p/meta/plugin.json": json.dumps({"name": "b", "mcpServers": SERVERS}), "p/plugin.json": "{}"}
+    with installing_plugin(tmp_path, files) as services:
+        plugin = services.repository.root / "p"
+        (plugin / MANIFEST).unlink()
+        if path == ".claude-plugin":
+            (plugin / path).rmdir()
+        (plugin / path).symlink_to(target)
+        with pytest.raises(OSError, match=f"{path} is a symbolic link to {target}"):
+            copy_of_plugin(services)
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../README.md", "../checks/one/prompt.md"])
+def test_a_manifest_that_is_a_link_to_what_agents_must_not_see_is_refused(tmp_path, target):
+    with installing_plugin(tmp_path) as services:
+        manifest = services.repository.root / "p" / MANIFEST
+        manifest.unlink()
+        manifest.symlink_to(target)
+        with pytest.raises(OSError, match=f"plugin.json is a symbolic link to {target}, which is not installed"):
+            copy_of_plugin(services)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "null", '{"a": 1} // comment', "[" * 100_000])
+def test_a_manifest_that_cannot_be_read_is_refused(tmp_path, text):
+    refused = pytest.raises(OSError, match=r"the plugin b: \.claude-plugin/plugin\.json is not a JSON object")
+    with installing_plugin(tmp_path, {f"p/{MANIFEST}": text}) as services, refused:
+        copy_of_plugin(services)
 
 
 # --- hostile folders --------------------------------------------------------------------------------

@@ -1,0 +1,218 @@
+"""The engine ``dask`` with a client of the test, which has no cluster."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
+
+import distributed
+import pytest
+
+from skillgym_action.cancellation import Cancellation
+from skillgym_action.clock import Clock
+from skillgym_action.engines import Announcement, EngineCancelledError, RefusedTicketError, Ticket, WorkerLostError
+from skillgym_action.engines.announcement import own_versions
+from skillgym_action.engines.dask_engine import DaskEngine
+from skillgym_action.engines.dask_remote import announce, survey
+from skillgym_action.model.errors import EngineError
+from skillgym_action.settings.engine_options import EngineOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TICKET = Ticket(suite="s", case="c", runner="r", digest="d", repetition=1, session=1)
+ANNOUNCEMENT = Announcement(
+    run="run", settings="{}", cwd=".", files=b"", digest="d", has_git=False, versions=own_versions()
+)
+
+
+def worker(silent: float = 0.0) -> dict[str, Any]:
+    return {"versions": str(own_versions()), "slots": 2, "id": "id", "silent": silent, "running": True, "ready": True}
+
+
+class Leaving(dict[str, Any]):
+    """Workers of which one leaves, in another thread, while the engine's thread looks at them."""
+
+    leaving: threading.Thread | None = None
+    leave: Callable[[], None]
+
+    def items(self) -> Any:
+        for pair in super().items():
+            if threading.current_thread().name == "workers" and not self.leaving:
+                self.leaving = threading.Thread(target=self.leave, daemon=True)
+                self.leaving.start()
+                self.leaving.join(0.2)
+            yield pair
+
+
+class Unending:
+    """In place of a future of Dask."""
+
+    status = "pending"
+
+    def add_done_callback(self, _: object) -> None:
+        pass
+
+    def done(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
+
+
+class Failed(Unending):
+    """A task that has raised ``error``."""
+
+    status = "error"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def add_done_callback(self, ended: Callable[[object], None]) -> None:
+        ended(self)
+
+    def result(self, timeout: float) -> None:  # noqa: ARG002
+        raise self.error
+
+
+class FakeClient:
+    """A scheduler with workers that does not answer when one of them is to be dropped."""
+
+    id = "client"
+
+    def __init__(self, workers: dict[str, Any]) -> None:
+        self.workers = workers
+        self.is_broken = False
+        self.future = Unending()
+        self.sent = threading.Event()
+        self.tell: Callable[[Any], None] = print
+
+    @property
+    def status(self) -> str:
+        if self.is_broken:
+            raise RuntimeError("broken")
+        return "running"
+
+    def register_plugin(self, *_: object, **__: object) -> None:
+        pass
+
+    def subscribe_topic(self, _: str, handler: Callable[[Any], None]) -> None:
+        self.tell = lambda message: handler((0.0, message))
+
+    def run_on_scheduler(self, function: Callable[..., Any], *_: object) -> Any:
+        if function is announce:
+            return None
+        return self.workers if function is survey else time.sleep(30)
+
+    def submit(self, *_: object, **__: object) -> Unending:
+        self.sent.set()
+        return self.future
+
+    def close(self, _: float) -> None:
+        pass
+
+
+class Opened:
+    """An engine, and the error of its only ticket."""
+
+    def __init__(self, cancelled: Cancellation, **workers: dict[str, Any]) -> None:
+        self.cancelled = cancelled
+        self.client = FakeClient(workers)
+        options = EngineOptions(address="tcp://127.0.0.1:1")
+        self.engine = DaskEngine(options, Clock(), cancelled, lambda _: None, lambda *_, **__: self.client)
+        self.engine.open(ANNOUNCEMENT)
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+        assert self.client.sent.wait(5)
+
+    def run(self) -> None:
+        try:
+            self.engine.run(TICKET, "good", lambda: None)
+        except (EngineError, EngineCancelledError, WorkerLostError) as error:
+            self.error = error
+
+    def close(self) -> None:
+        """End the ticket and the engine."""
+        self.engine.cancel()
+        self.thread.join(5)
+        self.engine.close()
+
+    def ended(self) -> BaseException | None:
+        """The error, within 2 seconds."""
+        self.thread.join(2)
+        return self.error
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., Opened]]:
+    """Opens an engine, and closes it at the end of the test."""
+    with ExitStack() as stack:
+
+        def opened(**workers: dict[str, Any]) -> Opened:
+            one = Opened(stack.enter_context(closing(Cancellation())), **workers)
+            stack.callback(one.close)
+            return one
+
+        yield opened
+
+
+def test_a_worker_that_still_unpacks_has_no_slots_yet(opened: Callable[..., Opened]) -> None:
+    one = opened(good=worker(), new=worker() | {"ready": False})
+    assert dict(one.engine.slots()) == {"good": 2, "new": 0}
+
+
+def test_a_worker_that_leaves_meanwhile_does_not_end_the_watch(opened: Callable[..., Opened]) -> None:
+    one = opened(good=worker())
+    found = Leaving(good=worker(), leaves=worker())
+    found.leave = lambda: one.client.tell({"lost": "leaves"})
+    one.client.tell({"workers": found})
+    time.sleep(0.5)
+    assert [name for name, _ in one.engine.slots()] == ["good"]
+    one.cancelled.set()
+    assert isinstance(one.ended(), EngineCancelledError)
+
+
+def test_an_error_of_the_watch_ends_the_run(opened: Callable[..., Opened]) -> None:
+    one = opened(good=worker())
+    one.client.is_broken = True
+    assert isinstance(one.ended(), EngineError)
+
+
+def test_frozen_workers_do_not_delay_a_cancellation(opened: Callable[..., Opened]) -> None:
+    frozen = {f"frozen-{number}": worker(silent=100) for number in range(3)}
+    one = opened(good=worker(), **frozen)
+    time.sleep(0.3)
+    one.cancelled.set()
+    assert isinstance(one.ended(), EngineCancelledError)
+
+
+def test_a_ticket_for_a_worker_that_has_left_is_not_sent(opened: Callable[..., Opened]) -> None:
+    one = opened(good=worker())
+    with pytest.raises(WorkerLostError) as caught:
+        one.engine.run(TICKET, "gone", lambda: None)
+    assert not caught.value.sent
+
+
+def test_a_ticket_whose_worker_leaves_was_sent(opened: Callable[..., Opened]) -> None:
+    one = opened(good=worker())
+    one.client.tell({"lost": "good"})
+    error = one.ended()
+    assert isinstance(error, WorkerLostError)
+    assert error.sent
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        pytest.param(TypeError("of the tool"), RefusedTicketError, id="an error of the task would come again"),
+        pytest.param(distributed.KilledWorker("key", None, 1), WorkerLostError, id="its worker was killed"),
+    ],
+)
+def test_only_tasks_of_workers_that_are_gone_are_lost(opened: Callable[..., Opened], error, raised) -> None:
+    one = opened(good=worker())
+    one.client.future = Failed(error)
+    with pytest.raises(raised):
+        one.engine.run(TICKET, "good", lambda: None)

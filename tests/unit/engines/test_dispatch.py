@@ -1,0 +1,243 @@
+"""Runs on an engine of the test: slots of workers, and places of providers."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bench_runs import statuses
+from scratch import Watched, case, config, repository, run_in, runner, suite
+from skillgym_action.engines import RefusedTicketError, SessionLine, Ticket, WorkerLostError
+from skillgym_action.engines.answers import NOTHING_SPENT, troubled_session
+from skillgym_action.engines.dispatch import Dispatcher
+from skillgym_action.model.result import Judgement, SessionResult
+from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.verdicts import Status
+from skillgym_action.settings.engine_options import EngineOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.services import Services
+    from skillgym_action.storage.run_directory import RunDirectory
+
+HANGS_AFTER = 20.0  # seconds; then the run is cancelled
+PASSED = b"passed"
+PROVIDER = b'{"kind": "provider", "message": "overloaded", "retry_after": 0.3}'
+
+
+def rate_limit(seconds: float) -> bytes:
+    return json.dumps({"kind": "rate-limit", "message": "slow down", "retry_after": seconds}).encode()
+
+
+class Slots:
+    """An engine with one worker. ``answers``: what its sessions say, by the number of the case's session, from 1.
+
+    The first sessions end once all slots are used, troubled ones before the others.
+    """
+
+    def __init__(self, slots: int, answers: Callable[[Ticket, int], bytes]) -> None:
+        self.number, self.answers = slots, answers
+        self.begun: list[tuple[float, str]] = []
+        self.at_once = self.most = 0
+        self._sessions: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def slots(self) -> list[tuple[str, int]]:
+        return [("worker", self.number)]
+
+    def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:  # noqa: ARG002
+        with self._lock:
+            self._sessions[ticket.case] += 1
+            number = self._sessions[ticket.case]
+            self.begun.append((time.monotonic(), ticket.runner))
+            self.at_once += 1
+            self.most = max(self.most, self.at_once)
+        answer = self.answers(ticket, number)
+        while self.most < self.number and time.monotonic() - self.begun[0][0] < 10:
+            time.sleep(0.01)
+        time.sleep(0.2 if answer == PASSED else 0.05)
+        with self._lock:
+            self.at_once -= 1
+        return SessionLine(line=answer, archive=b"")
+
+
+def result_of(answer: SessionLine, ticket: Ticket, execution: Execution, directory: RunDirectory) -> SessionResult:
+    """In place of ``answers.accepted``: a line is a trouble as JSON, or ``PASSED``."""
+    position = ticket.repetition, ticket.session
+    fields = {"kind": "provider", "message": ""} if answer.line == PASSED else json.loads(answer.line)
+    session = troubled_session(execution, position, Trouble(**fields), NOTHING_SPENT)
+    directory.folder(session.result.directory or "")
+    if answer.line != PASSED:
+        return session
+    attempt = replace(session.result.attempts[0], status=Status.PASSED, failure_class=None, message=None)
+    judgement = Judgement(status=Status.PASSED)
+    return SessionResult(
+        result=replace(session.result, judgement=judgement, attempts=(attempt,)), agent_cost=NOTHING_SPENT
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., RunReport]:
+    """Runs cases on an engine."""
+
+    def run(
+        engine: Any,
+        number: int = 8,
+        models: tuple[str, ...] = ("claude-sonnet-4-5",),
+        observer: Watched | None = None,
+        of_run: dict[str, Any] | None = None,
+        **given: Any,
+    ) -> RunReport:
+        """``of_run``: the section ``run`` of the configuration."""
+
+        @contextmanager
+        def workers(services: Services) -> Iterator[Dispatcher]:
+            timer = threading.Timer(HANGS_AFTER, services.cancelled.set)
+            timer.start()
+            yield Dispatcher(engine, services, EngineOptions(address="tcp://127.0.0.1:1"), result_of)
+            timer.cancel()
+
+        agents = {model: runner("true", output="events", model=model) for model in models}
+        cases = [case(f"c{index}") for index in range(number)]
+        root = repository(
+            tmp_path / "repo",
+            {"bench/core.json": suite(*cases), "skillgym.config.yaml": config(**agents, run=of_run or {})},
+        )
+        return run_in(root, observer, workers, jobs=16, **given)
+
+    return run
+
+
+def fails_first(answer: bytes) -> Callable[[Ticket, int], bytes]:
+    return lambda _, number: answer if number == 1 else PASSED
+
+
+def test_sessions_that_wait_for_a_retry_keep_no_slot(run: Callable[..., RunReport]) -> None:
+    """Else they wait for places that others keep, which wait for their slots."""
+    engine = Slots(2, fails_first(PROVIDER))
+    report = run(engine, limit=["anthropic=2"])
+    assert (statuses(report), len(engine.begun)) == (["passed"] * 8, 16)
+
+
+def test_while_one_waits_for_a_retry_another_uses_its_slot(run: Callable[..., RunReport]) -> None:
+    engine = Slots(1, fails_first(PROVIDER.replace(b"0.3", b"2")))
+    report = run(engine, number=2)
+    assert statuses(report) == ["passed"] * 2
+    assert engine.begun[1][0] - engine.begun[0][0] < 2
+
+
+def test_sessions_that_wait_for_a_slot_keep_no_place(run: Callable[..., RunReport]) -> None:
+    """Else a rate limit halves the number of those that wait, and the next ones start at once all the same."""
+    engine = Slots(4, lambda ticket, number: rate_limit(1.5) if (ticket.case, number) == ("c0", 1) else PASSED)
+    report = run(engine, number=12)
+    assert statuses(report) == ["passed"] * 12
+    assert report.slowed == ("anthropic: 1 rate limit; 4 sessions at once became 2",)
+    ended = engine.begun[3][0]
+    assert not [at for at, _ in engine.begun if 0.5 < at - ended < 1.5]
+
+
+def test_a_provider_that_is_slowed_does_not_slow_others(run: Callable[..., RunReport]) -> None:
+    engine = Slots(2, lambda ticket, number: rate_limit(2) if ticket.runner != "gpt-5" and number == 1 else PASSED)
+    report = run(engine, number=3, models=("claude-sonnet-4-5", "gpt-5"), limit=["anthropic=1"])
+    assert statuses(report) == ["passed"] * 6
+    assert [name for _, name in engine.begun][:4].count("gpt-5") == 3
+
+
+def test_a_session_is_shown_as_running_once_it_has_a_slot(run: Callable[..., RunReport]) -> None:
+    observer, shown = Watched(), []
+    engine = Slots(1, lambda *_: shown.append(len(observer.begun)) or PASSED)
+    run(engine, number=4, observer=observer)
+    assert shown == [1, 2, 3, 4]
+
+
+class LosesFirst(Slots):
+    """The first ticket of each case is lost with its worker."""
+
+    def __init__(self, *, sent: bool) -> None:
+        super().__init__(1, lambda *_: PASSED)
+        self.sent = sent
+        self.lost: set[str] = set()
+
+    def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:
+        if ticket.case not in self.lost:
+            self.lost.add(ticket.case)
+            raise WorkerLostError(worker, time.monotonic(), sent=self.sent)
+        return super().run(ticket, worker, judging)
+
+
+@pytest.mark.parametrize(
+    ("sent", "journal", "expected"),
+    [
+        pytest.param(True, 1, {"skipped": 2}, id="sent: its budget of 5 dollars is spent"),
+        pytest.param(False, 0, {"passed": 2}, id="not sent: nothing is"),
+    ],
+)
+def test_a_ticket_that_was_not_sent_is_not_lost(run, tmp_path, sent, journal, expected) -> None:
+    report = run(LosesFirst(sent=sent), number=2, max_cost=5.0)
+    lines = (tmp_path / "repo/results/journal.jsonl").read_text().splitlines()
+    assert Counter(statuses(report)) == expected
+    assert sum('"event":"lost"' in line for line in lines) == journal
+
+
+class SlowToUnpack(Slots):
+    """Two workers: one cannot unpack the files, and says so before the other one is ready."""
+
+    def __init__(self) -> None:
+        super().__init__(1, lambda *_: PASSED)
+        self.looks = 0
+
+    def slots(self) -> list[tuple[str, int]]:
+        self.looks += 1
+        return [("bad", 1), ("good", int(self.looks > 3))]
+
+    def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:
+        if worker == "bad":
+            raise RefusedTicketError("its disk is full", of_worker=True)
+        return super().run(ticket, worker, judging)
+
+
+def test_a_run_waits_for_workers_that_still_unpack_the_files(run: Callable[..., RunReport]) -> None:
+    assert statuses(run(SlowToUnpack(), number=2)) == ["passed"] * 2
+
+
+class EndsWith(Slots):
+    """The slot of the shared workspace ends with the session of the case ``c1``, and this error."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(1, lambda *_: PASSED)
+        self.error = error
+        self.cases: list[str] = []
+
+    def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:
+        self.cases.append(ticket.case)
+        if ticket.case == "c1":
+            raise self.error
+        return super().run(ticket, worker, judging)
+
+
+@pytest.mark.parametrize(
+    ("error", "journal"),
+    [
+        pytest.param(RefusedTicketError("its disk is full", began=True), 0, id="it failed"),
+        pytest.param(WorkerLostError("worker", 0.0), 1, id="it was lost"),
+        pytest.param(WorkerLostError("worker", 0.0, sent=False), 0, id="it had ended before"),
+    ],
+)
+def test_no_session_runs_in_another_workspace_than_those_before_it(run, tmp_path, error, journal) -> None:
+    engine = EndsWith(error)
+    report = run(engine, number=3, of_run={"workspace": {"mode": "shared"}})
+    lines = (tmp_path / "repo/results/journal.jsonl").read_text().splitlines()
+    assert (statuses(report), engine.cases) == (["passed", "errored", "errored"], ["c0", "c1"])
+    assert report.results[2].judgement.failure_class.id == "worker-lost"
+    assert sum('"event":"lost"' in line for line in lines) == journal

@@ -1,0 +1,186 @@
+"""The slots of a worker, with a shell script in place of the process of a slot."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import json
+import threading
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from skillgym_action.engines import Announcement, Ticket
+from skillgym_action.engines.announcement import own_versions
+from skillgym_action.engines.dask_remote import HOST, AnnouncementPlugin
+from skillgym_action.engines.dask_worker import WorkerHost
+from skillgym_action.engines.slots import SlotPool, SlotSettings
+from skillgym_action.filesystem.bundle import BundleEntry, BundleError, write_bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TICKET = Ticket(suite="s", case="c", runner="r", digest="d", repetition=1, session=1)
+IN_LANE = replace(TICKET, lane="shared")
+OTHER_USER = {"agent_user": "nobody"}  # each slot then has files of its own
+PATIENCE = 20.0
+
+
+def announced(**changes: Any) -> Announcement:
+    content = io.BytesIO()
+    write_bundle(content, [BundleEntry("folder", "empty", 0o755)])
+    files = content.getvalue()
+    made = Announcement(
+        run="run",
+        settings="{}",
+        cwd=".",
+        files=files,
+        digest=hashlib.sha256(files).hexdigest(),
+        has_git=False,
+        versions=own_versions(),
+    )
+    return replace(made, **changes)
+
+
+BROKEN = announced(digest="0" * 64)
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Callable[..., Path]:
+    """Sets what slots reply to tickets, and what they do at their end. Returns the file of their process ids."""
+    script, archive = tmp_path / "slot.sh", tmp_path / "answer"
+
+    def set_to(reply: dict[str, Any] | None = None, at_end: str = "") -> Path:
+        text = json.dumps(reply or {"line": "{}", "archive": str(archive)})
+        cases = f"*end*) {at_end or ':'};; *) touch {archive}; echo '{text}';;"
+        loop = f"while read -r line; do case $line in {cases} esac; done"
+        script.write_text(f"#!/bin/sh\nread -r opening\necho $$ >> {tmp_path}/ids\n{loop}\n")
+        script.chmod(0o755)
+        return tmp_path / "ids"
+
+    return set_to
+
+
+def pool_in(folder: Path, announcement: Announcement | None = None, own: Any = None, **settings: Any) -> SlotPool:
+    """Slots that run the script of ``answers``. ``settings``: of ``SlotSettings``."""
+    given = SlotSettings((str(folder / "slot.sh"),), **settings)
+    return SlotPool(announcement or announced(), folder / "pool", {}, own or {}, given)
+
+
+def ran(pool: SlotPool, ticket: Ticket = TICKET) -> str:
+    """The kind of the answer to a ticket."""
+    return pool.run("key", ticket.text(), lambda: None)[0]
+
+
+def test_an_answer_that_cannot_be_read_is_a_lost_session(answers: Callable[..., Path], tmp_path: Path) -> None:
+    answers({"line": "{}", "archive": str(tmp_path / "missing")})
+    pool = pool_in(tmp_path)
+    assert ran(pool) == "lost"
+    pool.close()
+
+
+def test_files_that_cannot_be_unpacked_make_the_worker_unusable_and_do_not_stay(
+    answers: Callable[..., Path], tmp_path: Path
+) -> None:
+    answers()
+    pool = pool_in(tmp_path, BROKEN, OTHER_USER)
+    assert ran(pool) == "unusable"
+    assert [path.name for path in (tmp_path / "pool").iterdir()] == ["tmp"]
+    pool.close()
+
+
+def test_a_slot_that_was_killed_while_it_was_idle_is_replaced(answers: Callable[..., Path], tmp_path: Path) -> None:
+    ids = answers()
+    pool = pool_in(tmp_path)
+    assert [ran(pool), ran(pool)] == ["line", "line"]
+    (first,) = ids.read_text().split()
+    psutil.Process(int(first)).kill()
+    while psutil.Process(int(first)).status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.01)
+    assert ran(pool) == "line"
+    assert len(ids.read_text().split()) == 2
+    pool.close()
+
+
+@pytest.mark.parametrize(("ending", "is_over"), [(PATIENCE, True), (0.0, False)])
+def test_hooks_that_come_last_have_their_own_time_limits(
+    answers: Callable[..., Path], tmp_path: Path, *, ending: float, is_over: bool
+) -> None:
+    reply = {"line": "{}", "archive": str(tmp_path / "answer"), "ending": ending}
+    answers(reply, f"sleep 1; touch {tmp_path}/over; exit")
+    pool = pool_in(tmp_path, end_seconds=0.3)
+    assert ran(pool, IN_LANE) == "line"
+    pool.close()
+    assert (tmp_path / "over").exists() == is_over
+
+
+def test_a_worker_that_shuts_down_does_not_wait_for_hooks(answers: Callable[..., Path], tmp_path: Path) -> None:
+    answers({"line": "{}", "archive": str(tmp_path / "answer"), "ending": PATIENCE}, "sleep 5")
+    pool = pool_in(tmp_path, end_seconds=0.3)
+    assert ran(pool, IN_LANE) == "line"
+    began = time.monotonic()
+    pool.close(waits_for_hooks=False)
+    assert time.monotonic() - began < 4
+
+
+def test_a_run_that_ends_while_a_slot_starts_leaves_nothing(answers: Callable[..., Path], tmp_path: Path) -> None:
+    answers()
+    unpacks, may_go_on = threading.Event(), threading.Event()
+
+    def slow(announcement: Announcement, target: Path) -> None:
+        unpacks.set()
+        assert may_go_on.wait(PATIENCE)
+        (target / "x").mkdir(parents=True)
+
+    pool = pool_in(tmp_path, own=OTHER_USER, unpack=slow)
+    kinds: list[str] = []
+    running = threading.Thread(target=lambda: kinds.append(ran(pool)))
+    running.start()
+    assert unpacks.wait(PATIENCE)
+    closing = threading.Thread(target=pool.close)
+    closing.start()
+    time.sleep(0.2)
+    may_go_on.set()
+    closing.join(PATIENCE)
+    running.join(PATIENCE)
+    assert kinds == ["ended"]
+    assert not (tmp_path / "pool").exists()
+
+
+def test_a_worker_keeps_nothing_of_an_announcement_that_it_cannot_unpack(tmp_path: Path) -> None:
+    host = WorkerHost({"TMPDIR": str(tmp_path)}, {})
+    with pytest.raises(BundleError):
+        host.open_run(BROKEN)
+    assert list(host.folder.iterdir()) == []
+    host.close()
+
+
+def test_a_run_that_ends_while_its_files_are_unpacked_leaves_nothing(tmp_path: Path) -> None:
+    host, may_go_on = WorkerHost({"TMPDIR": str(tmp_path)}, {}), threading.Event()
+
+    class SlowHost:
+        """Unpacks once it may."""
+
+        def open_run(self, announcement: Announcement) -> SlotPool:
+            assert may_go_on.wait(PATIENCE)
+            return host.open_run(announcement)
+
+    async def ends_early() -> None:
+        worker: Any = SimpleNamespace(**{HOST: SlowHost()}, status=SimpleNamespace(name="running"))
+        plugin = AnnouncementPlugin(announced())
+        await plugin.setup(worker)
+        ending = asyncio.create_task(plugin.teardown(worker))
+        await asyncio.sleep(0.1)
+        may_go_on.set()
+        await ending
+        assert plugin.pool is None
+
+    asyncio.run(ends_early())
+    assert list(host.folder.iterdir()) == []
+    host.close()
