@@ -98,9 +98,9 @@ $(VENV)/runtime: pyproject.toml | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --compile --editable ".[typescript]"
 	@touch $@
 
-# What contributors get: locked, by hash.
+# What contributors get: locked, by hash. The lock is complete, and pip's resolver fails on extras in hash mode.
 $(VENV)/development: pyproject.toml requirements/development.txt | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --compile --requirement requirements/development.txt
+	$(BIN)/pip install --quiet --compile --no-deps --requirement requirements/development.txt
 	$(BIN)/pip install --quiet --no-deps --editable .
 	@touch $(VENV)/runtime $@
 
