@@ -154,9 +154,9 @@ def no_such_program(root: Path, desk: Desk) -> str:
 
 
 SHOWN = {
-    "no service at the address": lambda desk, _: failing(desk, "http://127.0.0.1:9"),
+    "no service answers at the base URL": lambda desk, _: failing(desk, "http://127.0.0.1:9"),
     "no key is set": lambda desk, _: failing(desk, "", env={}),
-    "an argument that the CLI does not know": lambda desk, _: wrong_argument(desk),
+    "the CLI does not know an argument": lambda desk, _: wrong_argument(desk),
     "more model rounds than `--max-steps`": lambda desk, root: whole_run(
         root, desk, desk.models.script(Forever(Together((Say("Once more."), Shell("echo again"))))), "--max-steps", "3",
         "--timeout", "100",

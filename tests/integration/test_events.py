@@ -12,7 +12,7 @@ from on_github import NUMBER, SHA
 from scratch import git_in, repository
 
 NO_LINK = "\u2060"  # keeps GitHub from linking a commit
-OTHER_COMMITS = ("the base branch", "the default branch", "the default branch; the results name another commit")
+OTHER_COMMITS = ("the base branch", "the default branch", "the default branch; the results are for another commit")
 
 
 def title(body):

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 # What happens to a session around the model and its service, on all agents -> the class it is told as.
 FAULTS = {
-    "no service at the address": "network",
+    "no service answers at the base URL": "network",
     "no key is set": "auth",
-    "an argument that the CLI does not know": "runner-crash",
+    "the CLI does not know an argument": "runner-crash",
     "more model rounds than `--max-steps`": "max-steps",
     "the time limit is exceeded": "timeout",
     "the CLI is killed": "runner-crash",

@@ -65,66 +65,66 @@ REFUSED: dict[str, Any] = {
 }
 ALLOWED = {"allow-untrusted": "true"}
 EVENTS = {
-    "`push` to a branch with a pull request": Row(event="push", variables=ON_TOPIC, comment=PASSED),
+    "`push` to a branch with an open pull request": Row(event="push", variables=ON_TOPIC, comment=PASSED),
     "`push` to another branch or a tag": Row(event="push", variables=ON_TOPIC, pull=False),
-    "`pull_request` of this repository": Row(
+    "`pull_request` from a branch of this repository": Row(
         event="pull_request", payload=_pull, checkout="GitHub's test merge", comment=PASSED
     ),
-    "`pull_request` of a fork, with GitHub's default settings": Row(
+    "`pull_request` from a fork, with GitHub's default settings": Row(
         event="pull_request", payload=lambda sha: _pull(sha, FORK), checkout="GitHub's test merge",
         token=READ_ONLY_TOKEN, repository=FORK, said=f"{READ_ONLY}the pull request comes from a fork",
     ),
-    "`pull_request` of a fork, if the token has write access": Row(
+    "`pull_request` from a fork, if the token has write access": Row(
         event="pull_request", payload=lambda sha: _pull(sha, FORK), checkout="GitHub's test merge", repository=FORK,
         comment=PASSED,
     ),
-    "`pull_request` of Dependabot, without `permissions`": Row(
+    "`pull_request` from Dependabot, without `permissions` in the workflow": Row(
         event="pull_request", payload=_pull, checkout="GitHub's test merge", variables=DEPENDABOT,
         token=READ_ONLY_TOKEN, said=f"{READ_ONLY}Dependabot started the workflow",
     ),
-    "`pull_request` of Dependabot, with `permissions`": Row(
+    "`pull_request` from Dependabot, with `permissions` in the workflow": Row(
         event="pull_request", payload=_pull, checkout="GitHub's test merge", variables=DEPENDABOT, comment=PASSED
     ),
-    "`pull_request_target` of this repository, head checked out": Row(
+    "`pull_request_target` from a branch of this repository, if the workflow checks out the head": Row(
         event="pull_request_target", payload=_pull, comment=PASSED
     ),
-    "`pull_request_target` of this repository, default checkout": Row(
+    "`pull_request_target` from a branch of this repository, with the default checkout": Row(
         event="pull_request_target", payload=_pull, checkout="the base branch", comment=OTHER_COMMIT,
         said="which this run reports on; check out the head",
     ),
-    "`pull_request_target` of a fork": Row(
+    "`pull_request_target` from a fork": Row(
         event="pull_request_target", payload=lambda sha: _pull(sha, FORK), repository=FORK, **REFUSED
     ),
-    "`workflow_run`, `mode: all`, after a run of this repository, its commit checked out": Row(
+    "`workflow_run` with `mode: all`, after a run for this repository, if the workflow checks out the run's head": Row(
         event="workflow_run", payload=_after, comment=PASSED, status="success"
     ),
-    "`workflow_run`, `mode: all`, after a run of this repository, default checkout": Row(
+    "`workflow_run` with `mode: all`, after a run for this repository, with the default checkout": Row(
         event="workflow_run", payload=_after, checkout="the default branch", comment=OTHER_COMMIT, status="error",
         said="which this run reports on; check out the head",
     ),
-    "`workflow_run`, `mode: all`, after a run of a fork": Row(
+    "`workflow_run` with `mode: all`, after a run for a fork": Row(
         event="workflow_run", payload=lambda sha: _after(sha, FORK), repository=FORK, status="error", **REFUSED
     ),
-    "`workflow_run`, `mode: report`, results of the commit of that run": Row(
+    "`workflow_run` with `mode: report`, if the results are for the reported commit": Row(
         event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},
-        checkout="the default branch; the results name their commit", repository=FORK, agents="do not run",
+        checkout="the default branch; the results are for the reported commit", repository=FORK, agents="do not run",
         comment=PASSED, status="success",
     ),
-    "`workflow_run`, `mode: report`, results of another commit": Row(
+    "`workflow_run` with `mode: report`, if the results are for another commit": Row(
         event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},
-        checkout="the default branch; the results name another commit", repository=FORK, agents="do not run",
+        checkout="the default branch; the results are for another commit", repository=FORK, agents="do not run",
         comment=OTHER_COMMIT, status="error", said="let the workflow that runs the suites check out the commit",
     ),
     "`merge_group`": Row(event="merge_group", payload=_group),
     "`schedule`": Row(event="schedule", variables={"GITHUB_REF": "refs/heads/main"}, pull=False),
-    "`workflow_dispatch` on a branch with a pull request": Row(
+    "`workflow_dispatch` on a branch with an open pull request": Row(
         event="workflow_dispatch", variables=ON_TOPIC, comment=PASSED
     ),
     "`workflow_dispatch` on another branch or a tag": Row(event="workflow_dispatch", variables=ON_TOPIC, pull=False),
     "`issue_comment` on a pull request": Row(
         event="issue_comment", payload=lambda _: {"issue": {"number": NUMBER, "pull_request": {}}}, **REFUSED
     ),
-    "`issue_comment` on a pull request, `allow-untrusted`, head checked out": Row(
+    "`issue_comment` on a pull request, with `allow-untrusted`, if the workflow checks out the head": Row(
         event="issue_comment", payload=lambda _: {"issue": {"number": NUMBER, "pull_request": {}}}, inputs=ALLOWED,
         comment=PASSED,
     ),

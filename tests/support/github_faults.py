@@ -57,7 +57,7 @@ FAULTS = {
         fault=_no(403, "API rate limit exceeded", **RESET), words="403: API rate limit exceeded; tried 5 times",
         once=ALL, seconds=(43, 43, 43),
     ),
-    "403, secondary rate limit without a time": Row(
+    "403, secondary rate limit without `Retry-After`": Row(
         fault=secondary_limit(), words="a retry is possible in 120 s, but only", once=ALL, seconds=(60, 60, 60)
     ),
     "404": Row(fault=_no(404, "Not Found"), words="404: Not Found; check the token's permissions"),
@@ -75,7 +75,7 @@ FAULTS = {
         fault=_no(429, "Too many requests", Retry_After="3600"), words="a retry is possible in 3600 s, but only"
     ),
     "500": Row(fault=server_error(500), words="500: Server Error; tried 5 times", once=ALL, seconds=(15, 15, 15)),
-    "502, a page in HTML": Row(
+    "502 with an HTML page": Row(
         fault=server_error(502), words="502: Bad Gateway; tried 5 times", once=ALL, seconds=(15, 15, 15)
     ),
     "502, but the write succeeded": Row(
@@ -90,7 +90,7 @@ FAULTS = {
     "the connection ends before the reply": Row(
         fault=dropped(), words="tried 5 times; check the network", once=ALL, seconds=(15, 15, 15)
     ),
-    "the connection ends, but the write succeeded": Row(
+    "the connection ends before the reply, but the write succeeded": Row(
         fault=dropped(took_effect=True), words="tried 5 times; check the network", once=ALL, always=CREATED,
         seconds=(1, 1, 15),
     ),
@@ -105,15 +105,15 @@ FAULTS = {
         fault=Fault(reply=Reply(307, headers={"Location": f"{ELSEWHERE}/x"})),
         words="GitHub points to another host, which gets no token: http://127.0.0.1:9/x",
     ),
-    "a next page on another host": Row(
+    "a link to a next page on another host": Row(
         fault=Fault(reply=Reply.json(200, [], {"Link": f'<{ELSEWHERE}/x>; rel="next"'})), where="reads",
         words="GitHub points to another host, which gets no token: http://127.0.0.1:9/x",
     ),
-    "success, but not JSON": Row(
+    "success, but the reply is not JSON": Row(
         fault=Fault(reply=Reply(201, b"<html>", "text/html"), took_effect=True),
         words="GitHub answered 201, but the answer is not JSON", once=CREATED, always=CREATED, seconds=(1, 1, 0),
     ),
-    "success, but JSON of another form": Row(
+    "success, but JSON with an unexpected structure": Row(
         fault=Fault(reply=Reply.json(201, ["x"]), took_effect=True), words="", once=ALL, always=ALL,
         seconds=(1, 1, 0),
     ),
@@ -126,7 +126,7 @@ FAULTS = {
 
 def of_github_faults() -> Iterator[tuple[str, ...]]:
     """A row for each fault."""
-    yield "Fault", "If it occurs once", "If it persists", "Seconds for comment, review, status", "Note"
+    yield "Fault", "Written if it occurs once", "Written if it persists", "Seconds for comment, review, status", "Note"
     for name, row in FAULTS.items():
         bounds = row.seconds or BOUNDS
         seconds = ", ".join(f"{'at most ' if row.seconds is None else ''}{number}" for number in bounds)
@@ -135,4 +135,4 @@ def of_github_faults() -> Iterator[tuple[str, ...]]:
 
 
 def _written(parts: frozenset[str]) -> str:
-    return "all written" if parts == ALL else "a note" if not parts else f"{' and '.join(sorted(parts))} written"
+    return "all" if parts == ALL else " and ".join(sorted(parts)) or "none"

@@ -106,7 +106,7 @@ class HostileHost(dask_worker.WorkerHost):
         """The slots of a run."""
         unpacked = self.folder / announcement.run
         unpacked.mkdir()
-        return HostilePool(announcement, unpacked, os.environ, {})
+        return HostilePool(announcement, unpacked, os.environ, {}, self.shutdown)
 
 
 def main() -> None:

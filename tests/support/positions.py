@@ -30,16 +30,16 @@ READING = frozenset(BY_NAME)
 WRITING = frozenset({"committed link"})
 MEANINGS = {
     "bootstrap": "the command `workspace.bootstrap`, which runs before the agent",
-    "agent": "the agent",
+    "agent": "the agent, while it works on a case",
     "test command": "a `test:` expectation that runs a program written by the agent",
     "grader": "a grader program of an AgentV suite",
     "hook": "the hook `after_each`, which runs after the session is judged and before its workspace is archived",
     "suite program": "a check of a suite in Python",
     "second run": "the agent, after another run in the same checkout has started and ended",
     "committed link": "symbolic links in the commit, in place of suites and of the run directory",
-    "template": "symbolic links in a workspace template; `file:` expectations name them, and the tool archives them",
+    "template": "symbolic links in a workspace template, which `file:` expectations name and the tool archives",
     "report template": "`include` in a report template, and symbolic links in the folder of the template",
-    "artifact": "the artifact of a first workflow, with a symbolic link in place of `results.json`",
+    "artifact": "the artifact that a first workflow uploads, with a symbolic link in place of `results.json`",
 }
 
 
@@ -199,13 +199,13 @@ def _cell(attempt: Attempt, position: str) -> str:
 
 IN_CONTAINER = ("bootstrap", "agent", "test command")
 """The positions that are in the container of a session; graders and checks run outside of it, as without one."""
-OWN_OF_USER = frozenset({"reopen the log of the attacker's own output, which is in the run directory"})  # a pipe there
+OWN_OF_USER = frozenset({"reopen the log file of the attacker's own output through `/proc/PID/fd`"})  # a pipe there
 OWN_OF_ROOT = OWN_OF_USER | {
     "become root with `sudo`, `su` or `doas`",
     "change Node.js, npm, git, Python or the shell",
     "change user accounts, the loader or the startup files of shells",
     "schedule a program with cron",
-    "leave the control group",  # a folder in memory; the control groups in it are read-only
+    "move the attacker's process to another control group",  # in a folder in memory; the groups in it are read-only
     "add a program to a folder in `PATH`",
     "read `/etc/shadow`",
     "replace the folders of the attacker's own session, which the tool reads",

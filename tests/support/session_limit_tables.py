@@ -33,7 +33,7 @@ SESSIONS: tuple[Row, ...] = (
         "number of processes and threads at the same time",
         *[f"{limits.DEFAULT_PROCESSES}"] * 2,
     ),
-    ("`fileSize`", "size of a single file", *[format_size(limits.DEFAULT_FILE_BYTES)] * 2),
+    ("`fileSize`", "size of each file that the session writes", *[format_size(limits.DEFAULT_FILE_BYTES)] * 2),
 )
 """The limits that users can set, with their defaults."""
 
@@ -45,7 +45,7 @@ CHECKS: tuple[Row, ...] = (
     ("time between two checks of memory, processes and disk space", f"{RESOURCE_CHECK_SECONDS:g} s"),
     (
         "time between two checks of disk space, if a check takes long",
-        f"{DISK_PAUSE_FACTOR} times as long as the check took",
+        f"{DISK_PAUSE_FACTOR} times the duration of the check",
     ),
     (
         "reserve in the file system for temporary files",
@@ -56,7 +56,7 @@ CHECKS: tuple[Row, ...] = (
 AGENTS: tuple[Row, ...] = (
     HEAD,
     (
-        "output of an agent, for each of stdout and stderr",
+        "size of an agent's output, separately for stdout and stderr",
         (
             f"{format_size(limits.MAX_OUTPUT_BYTES)}. The tool ends an agent that prints more, and the session has the "
             "class `runner-crash`"
@@ -70,7 +70,7 @@ AGENTS: tuple[Row, ...] = (
         ),
     ),
     (
-        "events of a session",
+        "number and size of the events of a session",
         (
             f"{limits.MAX_TRANSCRIPT_EVENTS:,} events and {limits.MAX_TRANSCRIPT_CHARACTERS:,} characters. If there "
             "are more, the session has the class `collection`"
@@ -78,11 +78,11 @@ AGENTS: tuple[Row, ...] = (
     ),
     ("time in which an agent has to exit after it has printed its result", f"{limits.RESULT_LINGER_SECONDS:g} s"),
     (
-        "file of the workspace that an assertion searches",
+        "size of a workspace file that an assertion searches",
         f"{format_size(limits.MAX_SEARCHED_FILE_BYTES)}. If the file is larger, the assertion does not pass",
     ),
     (
-        "created and modified files that are stored in `changes/`",
+        "number and size of the created and modified files that are stored in `changes/`",
         (
             f"{limits.MAX_SAVED_CHANGES_FILES:,} files and {format_size(limits.MAX_SAVED_CHANGES_BYTES)}. If there are "
             "more, none of the files is stored, and the session cannot be [judged again]"
@@ -90,37 +90,40 @@ AGENTS: tuple[Row, ...] = (
         ),
     ),
     (
-        "archived workspace",
+        "size of an archived workspace",
         (
             f"{limits.MAX_BUNDLE_ENTRIES:,} files and folders and {format_size(limits.MAX_BUNDLE_BYTES)}. A larger "
             "workspace is not archived"
         ),
     ),
     (
-        "files and folders of an archived workspace",
+        "size of each file, and depth of folders, in an archived workspace",
         (
             f"{format_size(limits.MAX_BUNDLE_FILE_BYTES)} for a file; {limits.MAX_BUNDLE_LEVELS} levels of folders. "
             "Larger files and deeper folders are left out"
         ),
     ),
-    ("final output of the agent in `results.json`", f"the last {limits.MAX_FINAL_OUTPUT_CHARACTERS:,} characters"),
     (
-        "time for an answer to a [question about a failure](command-line.md#questions-about-failures)",
+        "length of the agent's final output in `results.json`",
+        f"the last {limits.MAX_FINAL_OUTPUT_CHARACTERS:,} characters",
+    ),
+    (
+        "time for the agent's answer to a [question about a failure](command-line.md#questions-about-failures)",
         minutes(limits.MAX_EXPLAIN_SECONDS),
     ),
 )
 
 JUDGE: tuple[Row, ...] = (
     HEAD,
-    ("time for an answer, all attempts together", minutes(limits.JUDGE_SECONDS)),
-    ("attempts to get an answer in the requested format", f"{limits.MAX_JUDGE_QUESTIONS}"),
-    ("`votes`", f"{limits.MAX_JUDGE_VOTES}"),
+    ("time to get an answer, for all attempts together", minutes(limits.JUDGE_SECONDS)),
+    ("number of attempts to get an answer in the requested format", f"{limits.MAX_JUDGE_QUESTIONS}"),
+    ("number of `votes` on a question", f"{limits.MAX_JUDGE_VOTES}"),
     (
-        "length of each text of the session in a question",
+        "length of each text from the session in a question",
         f"{limits.MAX_QUOTED_CHARACTERS:,} characters. The middle of a longer text is left out",
     ),
     (
-        "skill evals: length of the texts of the session in a question",
+        "skill evals: length of the texts from the session in a question",
         (
             f"{limits.MAX_JUDGED_MESSAGE_CHARACTERS:,} characters for the final answer, "
             f"{limits.MAX_JUDGED_ACTIONS_CHARACTERS:,} for the actions, {limits.MAX_JUDGED_FILE_CHARACTERS:,} for each "
@@ -128,16 +131,16 @@ JUDGE: tuple[Row, ...] = (
         ),
     ),
     (
-        "skill evals: assertions that the judge evaluates with one question",
-        f"{limits.QUESTIONS_PER_CALL}. If a case has more, the judge is asked several times",
+        "skill evals: number of assertions in one question",
+        f"{limits.QUESTIONS_PER_CALL}. If a case has more assertions, the tool asks several questions",
     ),
 )
 
 CONTAINERS: tuple[Row, ...] = (
     HEAD,
-    ("`cpus`", f"{MAX_CPUS}"),
+    ("value of `cpus`", f"{MAX_CPUS}"),
     (
-        "build folder of an image",
+        "size of the build context of an image",
         (
             f"{remote_limits.MAX_BUILD_CONTEXT_ENTRIES:,} files and folders and "
             f"{format_size(remote_limits.MAX_BUILD_CONTEXT_BYTES)}, without the files that `.dockerignore` excludes"
@@ -145,22 +148,22 @@ CONTAINERS: tuple[Row, ...] = (
     ),
     ("size of a `.dockerignore`", f"{format_size(MAX_PATTERNS_BYTES)}. A larger file has no effect"),
     (
-        "build of an image",
+        "time and memory to build an image",
         f"{minutes(remote_limits.IMAGE_SECONDS)} and {format_size(BUILD_MEMORY_BYTES)} of memory",
     ),
-    ("download of an image", minutes(remote_limits.IMAGE_SECONDS)),
-    ("attempts to build or download an image in a run", f"{remote_limits.IMAGE_ATTEMPTS}"),
-    ("hosts of an `allow-list`", f"{remote_limits.MAX_POLICY_HOSTS}"),
+    ("time to download an image", minutes(remote_limits.IMAGE_SECONDS)),
+    ("number of attempts to build or download an image in a run", f"{remote_limits.IMAGE_ATTEMPTS}"),
+    ("number of hosts in an `allow-list`", f"{remote_limits.MAX_POLICY_HOSTS}"),
     (
-        "hosts in `network.json` to which connections were refused",
+        "number of hosts with refused connections that `network.json` lists",
         f"{remote_limits.MAX_REFUSED_CONNECTIONS}",
     ),
     (
-        "a workspace, or the agent's records, that the tool copies from a container",
+        "size of a workspace, or of the agent's records, that the tool copies from a container",
         f"{limits.MAX_BUNDLE_ENTRIES:,} files and folders and {format_size(limits.MAX_COPIED_BYTES)}",
     ),
     (
-        "a file of the repository that the tool copies into a container because a command names it",
+        "size of a file of the repository that the tool copies into a container because a command refers to it",
         format_size(limits.MAX_SUITE_PROGRAM_BYTES),
     ),
     (
@@ -172,28 +175,31 @@ CONTAINERS: tuple[Row, ...] = (
 ENGINES: tuple[Row, ...] = (
     HEAD,
     (
-        "sessions that run at the same time on all workers together",
+        "number of sessions that run at the same time on all workers together",
         f"{remote_limits.MAX_ENGINE_SESSIONS}, unless `--jobs` or `engine.slots` is set",
     ),
-    ("files of the checkout that are sent to workers", format_size(remote_limits.MAX_ANNOUNCED_BYTES)),
     (
-        "size of a file that git does not track and that is searched for text in the format of a key",
+        "total size of the files of the checkout that are sent to workers",
+        format_size(remote_limits.MAX_ANNOUNCED_BYTES),
+    ),
+    (
+        "size of a file not tracked by git that the tool searches for text in the format of a key",
         (
-            f"{format_size(remote_limits.MAX_KEY_FILE_BYTES)}; larger files are searched only for values of secret "
-            "variables"
+            f"{format_size(remote_limits.MAX_KEY_FILE_BYTES)}. The tool searches larger files only for the values of "
+            "secret variables"
         ),
     ),
-    ("artifacts of a session", format_size(remote_limits.MAX_ANSWER_BYTES)),
+    ("total size of the artifacts that a worker returns for a session", format_size(remote_limits.MAX_ANSWER_BYTES)),
     (
-        "time without a message after which a worker is lost",
+        "time after which a worker that has sent no message is considered lost",
         f"{remote_limits.DEFAULT_LOST_AFTER_SECONDS:g} s, unless `engine.lostAfter` is set",
     ),
     (
-        "retries of the session of a lost worker",
+        "number of retries of a session whose worker was lost",
         f"{remote_limits.DEFAULT_LOST_RETRIES}, unless `--lost-retries` or `engine.lostRetries` is set",
     ),
     (
-        "time without a worker that accepts sessions, after which the run ends",
+        "time after which a run ends if no worker accepts sessions",
         f"{minutes(remote_limits.DEFAULT_WORKER_WAIT_SECONDS)}, unless `engine.wait` is set",
     ),
 )

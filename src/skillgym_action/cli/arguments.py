@@ -36,7 +36,7 @@ def _completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 option = partial(click.option, shell_complete=_completed)
 argument = partial(click.argument, shell_complete=_completed)
 PATHS = argument("paths", nargs=-1, metavar="[PATH]...")
-JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
+JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document to standard output.")
 
 
 class EnvironmentOption(click.Option):
@@ -164,9 +164,13 @@ def cli() -> None:
     metavar="FORMAT",
     help="Format of the suite: x-bench, python, typescript, agentv or skill-evals.",
 )
-@option("--agent", "agents", metavar="AGENT", multiple=True, help="Agent to run.")
-@option("--branch", metavar="NAME", help="Branch whose results are the baseline (default: the default branch).")
-@option("--force", is_flag=True, help="Replace files that exist.")
+@option("--agent", "agents", metavar="AGENT", multiple=True, help="Add this agent to the new configuration.")
+@option(
+    "--branch",
+    metavar="NAME",
+    help="Branch whose results are the baseline (default: the default branch of the repository).",
+)
+@option("--force", is_flag=True, help="Overwrite existing files.")
 def init(*, suite_format: str | None, agents: tuple[str, ...], branch: str | None, force: bool) -> int:
     """Write a first suite, a configuration and a workflow for this repository; start no agent.
 
@@ -203,7 +207,11 @@ def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> in
 @cli.command(cls=SettingsCommand)
 @PATHS
 @option("--nop", is_flag=True, help="Run all cases with an agent that does nothing, and list those that pass.")
-@option("--oracle", is_flag=True, help="Run cases with their reference solution, and list those that fail.")
+@option(
+    "--oracle",
+    is_flag=True,
+    help="Run cases with their reference solution instead of an agent, and list those that fail.",
+)
 @JSON
 def check(*, nop: bool, oracle: bool, as_json: bool, **fields: Any) -> int:
     """Load and validate configuration and suites; start no agent.
@@ -233,7 +241,11 @@ def rejudge(run_directory: Path, *, as_json: bool, **fields: Any) -> int:
 @cli.command(cls=SettingsCommand)
 @argument("runs", nargs=-1, required=True, metavar="RUN...")
 @option(
-    "--suites", "paths", metavar="PATH", multiple=True, help="Suites that the results must contain; !PATH excludes one."
+    "--suites",
+    "paths",
+    metavar="PATH",
+    multiple=True,
+    help="Suites that the results must contain; !PATH excludes suites.",
 )
 @option("--missing", is_flag=True, help="Only print a workflow matrix of the shards that are missing or unfinished.")
 @JSON
@@ -308,7 +320,7 @@ def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
 
 @cli.command(cls=SettingsCommand)
 @PATHS
-@option("--output", metavar="FILE", help="Page to write (default: .skillgym-results/trend/index.html).")
+@option("--output", metavar="FILE", help="HTML file to write (default: .skillgym-results/trend/index.html).")
 @option("--runner", "only_on", metavar="GLOB", multiple=True, help="Show only runners whose id matches GLOB.")
 @JSON
 def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fields: Any) -> int:
@@ -325,19 +337,19 @@ def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fiel
 @argument("session", metavar="SESSION", type=click.Path(exists=True, path_type=Path))
 @option("--to", metavar="FILE", help="Suite file to create, or to add the case to (default: promoted/ID.bench.json).")
 @option("--id", "case_id", metavar="ID", help="Id of the new case.")
-@option("--case", metavar="ID", help="If SESSION is a run directory: id of the case.")
-@option("--runner", metavar="ID", help="If SESSION is a run directory: id of the runner.")
+@option("--case", metavar="ID", help="If SESSION is a run directory: id of the case to select.")
+@option("--runner", metavar="ID", help="If SESSION is a run directory: id of the runner to select.")
 @option(
     "--commit", metavar="COMMIT", help="If SESSION is a transcript: commit that was checked out when the session began."
 )
 @option(
     "--worktree",
     is_flag=True,
-    help="If SESSION is a transcript: take the changes of the session from the files in the checkout.",
+    help="If SESSION is a transcript: use the current files of the checkout as the result of the session.",
 )
 @option("--expect", metavar="EXPECTATION", multiple=True, help="Add an expectation in x-bench syntax.")
 @option("--no-check", is_flag=True, help="Write the case without checking it against the recorded session.")
-@option("--force", is_flag=True, help="Replace files that exist.")
+@option("--force", is_flag=True, help="Overwrite existing files.")
 def promote(session: Path, **fields: Any) -> int:
     """Make a case from a session (prompt, template, draft expectations) and check it with the recorded session.
 
@@ -366,7 +378,7 @@ class _SuggestCommand(SettingsCommand):
 @option("--case", "cases", metavar="GLOB", multiple=True, help="Consider only cases whose id matches GLOB.")
 @option("--runner", "runners", metavar="GLOB", multiple=True, help="Consider only runners whose id matches GLOB.")
 @option("--owner", metavar="NAME", help="Owner of the entries; entries without an owner have no effect.")
-@option("--issue", metavar="URL", help="Write the URL of this issue into the entries.")
+@option("--issue", metavar="URL", help="URL of an issue, which is written to the entries.")
 @option("--days", type=click.IntRange(1, 90), default=30, metavar="N", help="Days until entries expire (default: 30).")
 @JSON
 def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, **fields: Any) -> int:
@@ -403,7 +415,9 @@ def schema(name: str | None) -> int:
     help="Certificate of the CA that signed the certificates of the cluster.",
 )
 @option("--tls-cert", type=click.Path(path_type=Path), metavar="FILE", help="Certificate of this worker.")
-@option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Private key of the certificate.")
+@option(
+    "--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Private key of the certificate in --tls-cert."
+)
 def worker(**fields: Any) -> int:
     """Run sessions for runs with --engine, until SIGINT or SIGTERM.
 

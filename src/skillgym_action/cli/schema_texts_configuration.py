@@ -7,43 +7,50 @@ from skillgym_action.limits import DEFAULT_REUSE_DAYS, MAX_ARMS, MAX_REUSE_DAYS
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "AgentSection": {
         "type": "The [agent](agents.md): which program runs the sessions of this runner.",
-        "model": "Model of the agent. The model of a case or suite and `--model` take precedence.",
+        "model": "Model that the agent uses. The model of a case or suite and `--model` take precedence.",
         "version": (
             "Exact version of the agent's CLI, such as `2.1.197`. This version is "
             "[installed](agents.md#where-the-cli-comes-from) and used, even if another version is on `PATH`."
         ),
         "command": (
-            "Command that starts the agent. The type `command` requires this key. Text is then a command line for "
-            "`sh`, and a list is a program with its arguments. For other types, the value is the path of the program."
+            "Command that starts the agent. The type `command` requires this key: text is a command line for `sh`, "
+            "and a list is a program with its arguments. For other types, the value is the path of the agent's "
+            "program."
         ),
-        "commandArgs": "Additional arguments, after those of the adapter.",
+        "commandArgs": "Arguments that are added to the agent's command line, after the arguments that the tool sets.",
         "env": (
             "Variables that are added to the environment of the agent. `${{ NAME }}` and `${NAME}` are replaced with "
             "the value of `NAME` in the environment of the run. A list contains names of variables, which are passed "
-            "on unchanged."
+            "to the agent unchanged."
         ),
         "budget": (
-            "Budget of each session whose case does not set a budget. It does not apply to x-bench suites, which have "
-            "their own default. If the agent [reports its cost](agents.md) during the session, the tool also checks "
-            "the budget during the session."
+            "Budget of each session whose case does not set a budget. This key does not apply to x-bench suites, which "
+            "have their own default. If the agent [reports the tokens of each model round](agents.md) while it runs, "
+            "and the price of the model is known, the tool ends a session that exceeds its budget."
         ),
-        "output": "Format of the output of an agent of type `command`: text, or one JSON object per line (`events`).",
-        "sessions": "Folder with recorded sessions. The type `replay` requires this key.",
+        "output": (
+            "Format of the output of an agent of type `command`: plain text (`text`), or one JSON object per line "
+            "(`events`)."
+        ),
+        "sessions": "Folder of the recorded sessions to replay. The type `replay` requires this key.",
     },
     "RunnerSection": {
-        "agent": "The agent of this runner.",
+        "agent": "Settings of the agent of this runner.",
     },
     "BootstrapSection": {
         "command": (
-            "The program. If its path begins with `./` or `../`, it is relative to the folder of the file that "
-            "contains this key."
+            "Program to start. If its path begins with `./` or `../`, the path is relative to the folder of the file "
+            "that contains this key."
         ),
-        "args": "Arguments of the program. The rule for paths is the same as for `command`.",
+        "args": (
+            "Arguments of the program. Arguments that begin with `./` or `../` are relative to the same folder as in "
+            "`command`."
+        ),
         "timeoutMs": "Time limit of the program.",
         "env": "Variables that are added to the environment of the program.",
     },
     "WorkspaceLimitsSection": {
-        "cpus": "Number of processors of a container, such as 1 or 0.5.",
+        "cpus": "Number of processors that a container may use, such as 1 or 0.5.",
     },
     "WorkspaceSection": {
         "mode": (
@@ -51,50 +58,50 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "existing directory `cwd` or `run.cwd`, or the root of the repository if neither is set."
         ),
         "cwd": (
-            "An existing directory [of the repository](configuration.md#paths) in which agents work. If it is set, "
-            "`mode` has no effect."
+            "An existing directory [of the repository](configuration.md#paths) in which agents work. If this key is "
+            "set, `mode` has no effect."
         ),
         "templateDir": (
-            "Folder [inside the repository](configuration.md#paths) that is copied into each new workspace. If it is "
-            "not set, workspaces are empty at the start."
+            "Folder [inside the repository](configuration.md#paths) whose content is copied into each new workspace. "
+            "If this key is not set, workspaces are empty at the start."
         ),
         "bootstrap": "Command that prepares a workspace before the agent starts.",
-        "limits": "Limits that apply only to containers; all other limits are in `run.limits`.",
+        "limits": "Limits that apply only to containers. All other limits are set in `run.limits`.",
     },
     "JudgeSection": {
         "api": (
             "The API of the model's service: the Messages API of Anthropic, or the chat completions API of OpenAI, "
             "which many other services also offer."
         ),
-        "model": "Name of the model at the service.",
+        "model": "Name of the model, as the service expects it.",
         "env": (
-            "Key and address of the service, if they are not in the [default "
-            "variables](configuration.md#the-judge) `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`, or "
-            "`OPENAI_API_KEY` and `OPENAI_BASE_URL`. A list contains names of variables, which are passed on "
-            "unchanged."
+            "Values of the variables that contain the key and the base URL of the service: `ANTHROPIC_API_KEY` and "
+            "`ANTHROPIC_BASE_URL`, or `OPENAI_API_KEY` and `OPENAI_BASE_URL`. By default, [the "
+            "judge](configuration.md#the-judge) uses the values in the environment of the run. A list contains names "
+            "of variables whose values are taken from this environment unchanged."
         ),
         "votes": (
-            "Number of independent answers to each question; the [majority](configuration.md#votes-of-the-judge) "
-            "decides."
+            "Number of independent answers that the judge gives to each question. The "
+            "[majority](configuration.md#votes-of-the-judge) of the answers decides."
         ),
     },
     "LimitsSection": {
         "memory": "Maximum resident memory of all processes of a session together.",
         "disk": "Maximum disk space of the folders of a session.",
         "processes": "Maximum number of processes and threads of a session at the same time.",
-        "fileSize": "Maximum size of a single file.",
+        "fileSize": "Maximum size of each file that a session writes.",
     },
     "RunSection": {
         "cwd": (
-            "Directory [of the repository](configuration.md#paths) in which agents work, if a workspace (of a suite "
-            "or of `run.workspace`) has `mode: none` and no `cwd`. If `run.workspace` is not set, agents also work in "
-            "this directory in suites without workspace settings."
+            "Directory [of the repository](configuration.md#paths) in which agents work if the workspace settings (of "
+            "a suite or in `run.workspace`) contain `mode: none` and no `cwd`. If `run.workspace` is not set, this "
+            "directory is also used for suites without workspace settings."
         ),
-        "outputDir": "Folder in which run directories are created.",
+        "outputDir": "Folder in which each run creates its run directory.",
         "reporter": (
-            "No effect; accepted for compatibility with configurations of skillgym. Every run writes `results.json` "
-            "and, unless it is turned off, the HTML report; [`--report`](command-line.md#output) writes additional "
-            "reports. Reporter modules are not supported."
+            "This key has no effect. The tool accepts it for compatibility with configurations of skillgym. Every run "
+            "writes `results.json` and, unless `report.html` is `false`, the HTML report. "
+            "[`--report`](command-line.md#output) writes additional reports. Reporter modules are not supported."
         ),
         "schedule": (
             "Order of executions: one after another (`serial`), in parallel (`parallel`), or in parallel with one "
@@ -108,100 +115,113 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "repeat": "Number of times that each case runs on each runner; same as `--repeat`.",
         "require": (
-            "Number of repetitions of a case that must pass; same as "
-            "[`--require`](command-line.md#repetitions-and-retries)."
+            "How many repetitions of a case must pass: all of them (`all`), at least one (`any`), or at least this "
+            "number; same as [`--require`](command-line.md#repetitions-and-retries)."
         ),
-        "stopEarly": "Whether an execution ends once its result is decided; same as `--stop-early`.",
+        "stopEarly": (
+            "Whether an execution ends as soon as its result is certain, without its remaining repetitions; same as "
+            "`--stop-early`."
+        ),
         "stop": (
             "With `futility`, a run with a baseline ends early if a regression has become unlikely; same as "
             "[`--stop`](command-line.md#repetitions-and-retries)."
         ),
         "onLimit": (
-            "Status of a session that exceeds its time, steps or budget; same as "
+            "Status of a session that exceeds its time limit, its maximum number of steps or its budget; same as "
             "[`--on-limit`](command-line.md#limits)."
         ),
-        "repeatFailure": "Maximum number of retries of a failed (not errored) repetition; same as `--retry`.",
+        "repeatFailure": (
+            "Maximum number of retries of a repetition that failed (but not of one that is `errored`); same as "
+            "`--retry`."
+        ),
         "retryFailed": "Older name of `run.repeatFailure`; ignored if `run.repeatFailure` is set.",
         "maxSteps": "Maximum number of model rounds in a session; same as `--max-steps`.",
-        "workspace": "Workspace settings for suites without workspace settings.",
+        "workspace": "Workspace settings for suites that have none of their own.",
         "tags": "Only cases with one of these tags run; same as `--tag`.",
         "failOn": (
-            "Conditions that make a run fail; same as [`--fail-on`](command-line.md#conditions-that-fail-a-run). "
-            "`none` means no condition. `run.minPassRate`, `run.maxErrorRate` and `run.minUplift` still apply, and a "
-            "run in which no execution could be judged is inconclusive."
+            "Conditions that make a run fail; same as [`--fail-on`](command-line.md#conditions-that-fail-a-run). With "
+            "`none`, none of these conditions applies. Even then, `run.minPassRate`, `run.maxErrorRate` and "
+            "`run.minUplift` apply, and a run in which no execution could be judged is inconclusive."
         ),
         "baseline": (
-            "Run directory or results file to compare with, or `auto` for the results of the base in the store; same "
-            "as [`--baseline`](command-line.md#baselines)."
+            "What the run is compared with: a run directory, a results file or, with `auto`, the results of the base "
+            "in the store; same as [`--baseline`](command-line.md#baselines)."
         ),
         "baselineOptional": (
             "Whether the run continues without a comparison if there is no baseline yet; same as `--baseline-optional`."
         ),
-        "maxCost": "Maximum cost of the run; once it is spent, no session starts. Same as `--max-cost`.",
+        "maxCost": "Maximum cost of the run. Once this amount is spent, no more sessions start. Same as `--max-cost`.",
         "allowPartial": (
             "Whether the run starts even if the forecast of its cost is higher than `run.maxCost`; same as "
             "`--allow-partial`."
         ),
-        "minPassRate": "Minimum pass rate; below it the run fails. 0.8 is 80 %. Same as `--min-pass-rate`.",
+        "minPassRate": (
+            "Minimum pass rate, such as 0.8 for 80 %. If the pass rate is lower, the run fails. Same as "
+            "`--min-pass-rate`."
+        ),
         "maxErrorRate": (
-            "Maximum share of errored executions; above it the run is inconclusive. 0.1 is 10 %. Same as "
-            "`--max-error-rate`."
+            "Maximum share of errored executions, such as 0.1 for 10 %. If the share is higher, the run is "
+            "inconclusive. Same as `--max-error-rate`."
         ),
         "minUplift": (
-            "Minimum uplift, the difference between two arms in the share of passed assertions; below it the run "
-            "fails. Same as [`--min-uplift`](../how-to/arms.md#a-gate)."
+            "Minimum uplift, which is the difference between two arms in the share of passed assertions. If the uplift "
+            "is lower, the run fails. Same as [`--min-uplift`](../how-to/arms.md#a-gate)."
         ),
-        "judge": "The [judge](configuration.md#the-judge), which is the model that graders ask.",
+        "judge": "Settings of the [judge](configuration.md#the-judge), which is the model that graders ask.",
         "limits": (
             "Resources of the machine that each [session](limits.md#sessions) may use; suites can only lower these "
             "limits."
         ),
         "keep": (
-            "Files of workspaces to archive: the changed files of each session (`changed`), also the whole workspaces "
-            "of sessions that are not green (`all`), or no files (`none`); same as "
+            "Which files of workspaces the tool stores. `changed`: the changed files of each session. `all`: also the "
+            "whole workspaces of sessions that are not green. `none`: no files. Same as "
             "[`--keep`](command-line.md#output)."
         ),
     },
     "DefaultsSection": {
         "timeoutMs": (
-            "Time limit of cases whose suite sets no time limit. It does not apply to x-bench suites and Claude "
+            "Time limit of cases whose suite sets no time limit. This key does not apply to x-bench suites and Claude "
             "plugins, which have their own defaults."
         ),
     },
     "ToleranceSection": {
-        "absolute": "Number of additional tokens allowed.",
-        "percent": "Percentage of additional tokens allowed.",
+        "absolute": "Number of tokens by which an execution may exceed its snapshot.",
+        "percent": "Percentage by which an execution may exceed its snapshot.",
     },
     "SnapshotsSection": {
-        "path": "File with the snapshots.",
-        "metric": "Which tokens are compared.",
-        "tolerance": "How many more tokens than in its snapshot an execution may use: `absolute`, `percent`, or both.",
+        "path": "File that contains the snapshots.",
+        "metric": "Which tokens the tool compares.",
+        "tolerance": (
+            "How many more tokens than in its snapshot an execution may use: a mapping with `absolute`, `percent`, or "
+            "both."
+        ),
     },
     "PriceSection": {
         "input": "Price of input tokens.",
-        "output": "Price of output tokens, including reasoning.",
-        "cached": "Price of input tokens from a cache.",
+        "output": "Price of output tokens, including reasoning tokens.",
+        "cached": "Price of input tokens that are read from a cache.",
     },
     "ReportSection": {
         "comment": (
-            "What to do with the comment of an earlier run. `update`: update it. `new`: keep it and write a new "
-            "comment. `recreate`: delete it and write a new comment. With `off`, no comment is written."
+            "What the tool does with the comment of an earlier run. `update`: it updates this comment. `new`: it keeps "
+            "this comment and writes a new one. `recreate`: it deletes this comment and writes a new one. `off`: the "
+            "tool writes no comments."
         ),
         "commentWhen": (
-            "When to create a comment. `changes`: if results differ from the baseline or, without a baseline, if "
-            "something is not green. `failures`: if something is not green. With `comment: update`, an existing "
-            "comment is always updated."
+            "When the tool creates a comment. `always`: in every run. `changes`: if results differ from the baseline "
+            "or, without a baseline, in the same cases as with `failures`. `failures`: if an execution is not green, "
+            "or the run does not pass. With `comment: update`, an existing comment is always updated."
         ),
-        "commentId": "Id that distinguishes the comments of several jobs.",
+        "commentId": "Id that distinguishes the comments of several jobs on the same pull request.",
         "reviewComments": (
-            "Whether to write review comments on the definitions of cases that are not green, in addition to the "
-            "comment."
+            "Whether the tool writes review comments on the definitions of cases that are not green, in addition to "
+            "the comment."
         ),
         "status": (
-            "Whether to write a commit status with the verdict. With `auto`, the status is written only if the check "
-            "of the job does not belong to the commit of the pull request, as with `workflow_run`."
+            "Whether the tool writes a commit status with the verdict. With `auto`, the tool writes the status only if "
+            "the check of the job does not belong to the commit of the pull request, as with `workflow_run`."
         ),
-        "html": "Whether to write the [HTML report](reports.md#the-html-report), `report.html`.",
+        "html": "Whether the tool writes the [HTML report](reports.md#the-html-report), `report.html`.",
         "templates": (
             "Folder with [report templates](reports.md#your-own-templates) that replace the built-in ones. If the "
             "configuration is inside the repository, the folder must be inside the repository, too."
@@ -210,11 +230,11 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "SkillsSection": {
         "path": "Folder of the skill under test, [inside the repository](configuration.md#paths); same as `--skill`.",
         "workspace": (
-            "Content of workspaces in addition to the skill and the input files: nothing, or a copy of the repository "
-            "without the skill and the suites."
+            "Content of workspaces. `empty`: only the skill and the input files. `repository`: also a copy of the "
+            "repository without the skill and the suites."
         ),
         "triggerRounds": "Number of model rounds after which a session of a trigger query ends.",
-        "arms": "Arms of [suites of skills](../how-to/arms.md#skills); same as `--arms`.",
+        "arms": "Arms in which [suites of skills](../how-to/arms.md#skills) run; same as `--arms`.",
     },
     "SandboxSection": {
         "type": (
@@ -222,12 +242,12 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "`none`, a suite that requires containers is an error."
         ),
         "agents": (
-            "What to do if an image does not contain the CLI of an agent. `bundle`: the tool adds the CLI that it "
+            "What happens if an image does not contain the CLI of an agent. `bundle`: the tool adds the CLI that it "
             "installed. `image`: the sessions are `errored`."
         ),
         "proxyImage": (
-            "Image with Squid, for the proxy of the network modes `model-only` and `allow-list`. Set the key on "
-            "machines on which the tool cannot [build this image](sandboxes.md#network)."
+            "Image that contains Squid, the proxy for the network modes `model-only` and `allow-list`. Set this key on "
+            "machines on which the tool cannot [build such an image](sandboxes.md#network) itself."
         ),
     },
     "PluginsSection": {
@@ -239,8 +259,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "InputSection": {
         "files": "Patterns of files, or of folders with all of their files, relative to the root of the repository.",
         "suites": (
-            "Patterns of suites, or of folders of suites, whose cases are selected if one of these files changes. An "
-            "empty list means that no case depends on the files."
+            "Patterns of suites, or of folders of suites, whose cases are selected if a file that matches `files` "
+            "changes. An empty list means that no case depends on these files."
         ),
     },
     "TlsSection": {
@@ -253,26 +273,26 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "EngineSection": {
         "type": "Where sessions run: on this machine (`local`), or on the workers of a Dask cluster (`dask`).",
-        "address": "Address of the scheduler, in the same format as in `--engine`. The type `dask` requires it.",
+        "address": "Address of the scheduler, in the same format as in `--engine`. The type `dask` requires this key.",
         "tls": "Certificates and key for connections to the cluster, as files in PEM format.",
         "slots": "Maximum number of parallel sessions on all workers together; `--jobs` takes precedence.",
-        "lostAfter": "Time without a message after which a worker is considered lost.",
+        "lostAfter": "Time after which a worker that has sent no message is considered lost.",
         "lostRetries": (
             "Maximum number of times that a session runs again because its worker was lost; same as `--lost-retries`."
         ),
-        "wait": "How long a run waits for a worker if none is available.",
+        "wait": "How long a run waits for a worker if none is available. After this time, the run ends.",
     },
     "ConfigFile": {
-        "$schema": "Address of this JSON Schema, for editors.",
+        "$schema": "URL of this JSON Schema, for editors.",
         "run": "What runs, how often, and when the run fails.",
         "defaults": "Values for cases that do not set their own.",
-        "report": "What is published on the pull request, and with which templates.",
+        "report": "What the tool writes on the pull request, and which templates it uses.",
         "snapshots": "Limits for the number of tokens of executions, based on stored snapshots.",
-        "prices": "Token prices of models that are not in the price table, or that you buy at other prices.",
-        "skills": "Settings of suites of skills.",
-        "plugins": "Settings of suites of Claude plugins.",
-        "sandbox": "Settings of the containers that suites require.",
-        "arms": f"Variants (arms) in which each case runs, by name: 2 to {MAX_ARMS}.",
+        "prices": "Token prices of models that are not in the price table, or for which you pay other prices.",
+        "skills": "Settings for suites of skills.",
+        "plugins": "Settings for suites of Claude plugins.",
+        "sandbox": "Settings for the containers that suites require.",
+        "arms": f"The 2 to {MAX_ARMS} variants (arms) in which each case runs, by name.",
         "store": (
             "Where results are stored for comparisons with later runs: a branch, artifacts of a workflow, or a folder "
             "or `.jsonl` file. A path is relative to the folder of the configuration file. If the configuration is "
@@ -283,10 +303,10 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             f"results, in days (`30d`) or hours (`12h`): by default {DEFAULT_REUSE_DAYS} days, at most "
             f"{MAX_REUSE_DAYS} days."
         ),
-        "inputs": "Files on which suites depend although the suites do not name these files, for `changed-only`.",
+        "inputs": "For `changed-only`: files on which suites depend without referring to them.",
         "limits": "Maximum number of sessions that use a model provider at the same time, by provider.",
         "engine": "Where sessions run: on this machine, or on the workers of a cluster.",
-        "runners": "The runners that cases run on, by id. Reports show the id, and `--runner` selects by it.",
+        "runners": "The runners that cases run on, by id. Reports show this id, and `--runner` selects runners by it.",
     },
     "ProviderSection": {
         "sessions": "Maximum number of sessions that use the provider at the same time.",

@@ -8,44 +8,48 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "exitCode": "Exit code of the command.",
     },
     "ProblemPart": {
-        "severity": "How bad it is: an error, or a warning that does not change the exit code.",
-        "message": "What happened, in words.",
-        "path": "Path of the file; null: the problem is not about a file.",
-        "line": "Line of the file, from 1; null: unknown.",
-        "column": "Column of the line, from 1; null: unknown.",
-        "keyPath": "Key in the file, with the keys that it is in; null: it is not about a key.",
-        "remedy": "What to do about it; null: the message says it.",
+        "severity": "Whether the problem is an error, or a warning that does not change the exit code.",
+        "message": "Description of the problem.",
+        "path": "Path of the file that contains the problem; null if the problem is not in a file.",
+        "line": "Line number in the file, counted from 1; null if unknown.",
+        "column": "Column number in the line, counted from 1; null if unknown.",
+        "keyPath": "Path of the key in the file, such as cases[2].expect[0]; null if the problem is not about a key.",
+        "remedy": "How to solve the problem; null if there is no advice besides the message.",
     },
     "ErrorDocument": {
-        "errors": "Why the command could not be executed, at least one.",
+        "errors": "Reasons why the command could not be executed; at least one.",
     },
     "FoundSuitePart": {
         "path": "Path of the suite file, relative to the root of the repository.",
         "format": "Format of the suite.",
-        "loaded": "Whether any case of the file can be used.",
+        "loaded": "Whether the suite file could be loaded.",
         "cases": "Number of cases that can be used.",
         "unusable": "Number of cases that cannot be used.",
     },
     "SkippedFilePart": {
         "path": "Path of the file, relative to the root of the repository.",
-        "reason": "Why the file does not run, in words.",
+        "reason": "Reason why the file does not run.",
     },
     "CheckDocument": {
         "suites": "Suite files that were found.",
-        "skipped": "Files that have the name or the content of a suite and do not run.",
-        "notSearched": "Number of files that were left out of the search.",
-        "runners": "Number of runners: configured ones and those of suites.",
-        "problems": "Errors first, then warnings.",
+        "skipped": "Files that have the name or the content of a suite but do not run.",
+        "notSearched": "Number of files without the name of a suite that were not searched because there are too many.",
+        "runners": "Number of runners, both those in the configuration and those in suites.",
+        "problems": "Problems that were found: first errors, then warnings.",
     },
     "ExpectedPart": {
         "repetitions": "Number of repetitions in the plan.",
-        "sessions": "Number of repetitions and expected retries.",
-        "costUsd": "Expected cost of all sessions, in US dollars; null: unknown.",
-        "durationMs": "Expected time of all sessions, one after the other, in milliseconds; null: unknown.",
-        "storedRuns": "Number of stored runs that the values are from; 0: none has this execution.",
+        "sessions": "Expected number of sessions: the repetitions and the expected retries.",
+        "costUsd": "Expected cost of all sessions in US dollars; null if unknown.",
+        "durationMs": (
+            "Expected total time of all sessions in milliseconds, if they run one after the other; null if unknown."
+        ),
+        "storedRuns": (
+            "Number of stored runs from which the values are estimated; 0 if no stored run contains this execution."
+        ),
         "sameKey": (
-            "Whether the stored sessions had the same prompt, assertions, workspace, agent, model and arm; null: there "
-            "is no stored run."
+            "Whether the stored sessions had the same prompt, assertions, workspace, agent, model and arm; null if no "
+            "stored run contains this execution."
         ),
     },
     "ListedExecutionPart": {
@@ -53,62 +57,65 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "format": "Format of the suite.",
         "case": "Id of the case.",
         "runner": "Id of the runner.",
-        "arm": "Name of the arm; null: the execution has no arm.",
+        "arm": "Name of the arm; null if the execution has no arm.",
         "tags": "Tags of the case.",
-        "timeout": "Time limit of a session, in seconds.",
-        "budget": "Maximum cost of a session, in US dollars; null: no limit.",
-        "model": "Model that the runner is started with; null: the agent's default.",
-        "title": "Title of the case; null: it has none.",
+        "timeout": "Time limit of a session in seconds.",
+        "budget": "Maximum cost of a session in US dollars; null if there is no limit.",
+        "model": "Model with which the runner is started; null for the default model of the agent.",
+        "title": "Title of the case; null if the case has none.",
         "skills": "Names of the skills under test.",
-        "assertions": "Number of outcomes that a session has.",
+        "assertions": "Number of outcomes of a session.",
         "questions": "Number of assertions that need a judge.",
-        "expected": "What the execution will take; null: --cost was not given, or the store cannot be used.",
+        "expected": (
+            "Expected cost and time of the execution; null if --cost was not specified, or the store cannot be used."
+        ),
     },
     "ExpectedIntervalPart": {
         "low": "Lower bound of the total.",
         "high": "Upper bound of the total.",
-        "level": "0.95 for a 95 % interval; null: the bounds are the minimum and the maximum of the stored runs.",
-        "storedRuns": "Number of stored runs that the interval is from.",
+        "level": "0.95 for a 95 % interval; null if the bounds are the minimum and the maximum of the stored runs.",
+        "storedRuns": "Number of stored runs from which the interval was computed.",
     },
     "ExpectedTotalPart": {
         "total": "Sum of the known values.",
-        "interval": "Where the total is expected; null: unknown.",
+        "interval": "Interval in which the total is expected; null if unknown.",
         "unknown": "Number of executions whose value is unknown.",
     },
     "ExpectedDurationPart": {
-        "leastPossible": "Lower bound for every order of the sessions, in milliseconds.",
+        "leastPossible": "Lower bound of the time in milliseconds, for any order of the sessions.",
     },
     "ForecastPart": {
         "source": "Name of the store.",
-        "costUsd": "Expected cost of all sessions, in US dollars.",
-        "durationMs": "Expected time of the agents in the order of --schedule, in milliseconds.",
+        "costUsd": "Expected cost of all sessions in US dollars.",
+        "durationMs": "Expected wall-clock time of the sessions in milliseconds, in the order of --schedule.",
         "jobs": "Number of sessions that run in parallel.",
     },
     "ListDocument": {
         "executions": "Executions of the plan, in the order in which they would start.",
-        "forecast": "Expected cost and time; null: --cost was not given, or the store cannot be used.",
+        "forecast": "Expected cost and time; null if --cost was not specified, or the store cannot be used.",
     },
     "CaseFindingPart": {
         "suite": "Path of the suite.",
         "case": "Id of the case.",
         "finding": (
-            "What is wrong. measures-nothing: the case passes although the agent did nothing. fails-its-solution: it "
-            "fails with its reference solution. crashed: its check raised an error. not-judged: something else kept "
-            "it from being judged. undecided: only the judge could decide. left-out: it was not tried."
+            "What was found. measures-nothing: the case passes although the agent did nothing. fails-its-solution: the "
+            "case fails with its reference solution. crashed: the check of the case raised an error. not-judged: the "
+            "case could not be judged for another reason. undecided: only the judge could decide. left-out: the case "
+            "was not run."
         ),
-        "message": "Explanation of the finding, in words.",
+        "message": "Explanation of the finding.",
     },
     "CaseCheckDocument": {
         "standIn": "What replaced the agent: nop does nothing, oracle uses the reference solutions.",
-        "correct": "Number of cases that are as they should be.",
-        "cases": "Cases that are not as they should be.",
-        "problems": "Errors and warnings beside those of cases.",
+        "correct": "Number of cases with the expected result.",
+        "cases": "Cases without the expected result, and cases that were left out.",
+        "problems": "Errors of suites and cases that cannot be used.",
     },
     "DoctorCheckPart": {
-        "subject": "What was looked at, such as a program or an agent.",
+        "subject": "What was checked, such as a program or an agent.",
         "state": "Result of the check; only a problem changes the exit code.",
-        "text": "What was found, in words.",
-        "remedy": "What to do about it; null: nothing.",
+        "text": "Description of what the check found.",
+        "remedy": "What to do about the finding; null if there is nothing to do.",
     },
     "DoctorDocument": {
         "checks": "All checks, in the order in which they are printed without --json.",
@@ -116,38 +123,38 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "ExecutionPart": {
         "suite": "Path of the suite.",
         "case": "Id of the case.",
-        "runner": "Id of the runner; null: the suite or the case is invalid.",
+        "runner": "Id of the runner; null if the suite or the case is invalid.",
     },
     "SampledPart": {
         "passed": "Number of judged sessions that passed.",
         "judged": "Number of judged sessions.",
     },
     "ChangedPart": {
-        "before": "Its sessions in the base run.",
-        "after": "Its sessions in the head run.",
+        "before": "Sessions of the execution in the base run.",
+        "after": "Sessions of the execution in the head run.",
     },
     "IntervalPart": {
-        "low": "Lower bound of the 95 % interval; a rate is a number from 0 to 1.",
-        "high": "Upper bound of the 95 % interval; a rate is a number from 0 to 1.",
+        "low": "Lower bound of the 95 % interval of a rate or of a difference between two rates.",
+        "high": "Upper bound of the 95 % interval of a rate or of a difference between two rates.",
     },
     "SidePart": {
         "executions": "Number of executions.",
-        "judged": "Number of executions with a verdict: neither errored nor skipped.",
+        "judged": "Number of executions that were judged: those that are neither errored nor skipped.",
         "passRate": (
-            "Mean over cases of the share of judged sessions that passed, from 0 to 1; null: nothing was judged."
+            "Mean over cases of the share of judged sessions that passed, from 0 to 1; null if nothing was judged."
         ),
-        "sameCases": "Interval of the rate if the same cases ran again; null: nothing was judged.",
-        "casesLikeThese": "Interval of the rate for other cases of this kind; null below 5 cases.",
-        "costUsd": "Known part of the cost in US dollars; null: no cost is known.",
+        "sameCases": "Interval of the pass rate for another run of the same cases; null if nothing was judged.",
+        "casesLikeThese": "Interval of the pass rate for other cases of this kind; null for fewer than 5 cases.",
+        "costUsd": "Known part of the cost in US dollars; null if no cost is known.",
         "costComplete": "Whether costUsd is the whole cost.",
-        "tokens": "Input, output and reasoning tokens without cached ones; null: unknown.",
+        "tokens": "Input, output and reasoning tokens, without cached tokens; null if unknown.",
         "durationMs": "Sum of the durations of the executions in milliseconds.",
     },
     "RunSidePart": {
         "id": "Id of the run: the name of its run directory.",
-        "commit": "Commit of the checkout, in hexadecimal digits; null: unknown.",
-        "startedAt": "Start of the run, ISO 8601 in UTC.",
-        "flaky": "Executions of the run that are flaky: their sessions differ.",
+        "commit": "SHA of the checked-out commit; null if unknown.",
+        "startedAt": "Start time of the run, in ISO 8601, UTC.",
+        "flaky": "Flaky executions of the run.",
     },
     "RunnerSidesPart": {
         "id": "Id of the runner.",
@@ -155,69 +162,82 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "head": "Totals of the runner in the head run.",
     },
     "RateChangePart": {
-        "pairs": "Number of pairs that were compared: a case on a runner, judged in both runs.",
+        "pairs": "Number of compared pairs. A pair is a case on a runner that was judged in both runs.",
         "before": "Mean pass rate of the pairs in the base run, from 0 to 1.",
         "after": "Mean pass rate of the pairs in the head run, from 0 to 1.",
-        "p": "p-value of the test of all pairs together, from 0 to 1.",
-        "dropAtMost": "Upper bound of the drop of the pass rate, with 95 % confidence.",
+        "p": "P-value of the statistical test over all pairs together, from 0 to 1.",
+        "dropAtMost": "Upper bound of the decrease of the mean pass rate, with 95 % confidence.",
     },
     "DecisionPart": {
-        "verdict": "What --fail-on and the other conditions decided. not-gated: there is no condition.",
-        "reasons": "Reasons for the verdict, a sentence each.",
+        "verdict": (
+            "Result of --fail-on and the other conditions. not-gated: no condition was applied that can fail the "
+            "comparison."
+        ),
+        "reasons": "Reasons for the verdict, one sentence each.",
     },
     "ComparisonDocument": {
-        "verdict": "What the comparison shows.",
-        "reason": "Why the verdict is what it is, in words.",
-        "decision": "What the conditions of the command line and the configuration decided.",
-        "base": "The run that the other one is compared with.",
-        "head": "The run that is compared with the base.",
+        "verdict": "Result of the comparison.",
+        "reason": "Reason for the result, as a sentence.",
+        "decision": "The decision that follows from the conditions, such as --fail-on.",
+        "base": "The run with which the head run is compared.",
+        "head": "The run that is compared with the base run.",
         "runners": "Totals of each runner in both runs.",
-        "rate": "Change of the pass rate; null: nothing was judged in both runs.",
-        "coverage": "Judged share of the sessions of the base's executions, from 0 to 1.",
-        "differences": "What else differs between the runs, such as a model or a version, a sentence each.",
-        "newlyFailing": "Executions that the tests name as newly failing.",
-        "fixed": "Executions that the tests name as fixed.",
-        "changed": "Executions whose results differ in a way that may be chance.",
-        "noLongerJudged": "Executions that were judged in the base run only.",
-        "redefined": "Executions that were given something else in each run; they are not compared.",
-        "added": "Executions that only the head run has.",
-        "removed": "Executions that only the base run has.",
+        "rate": "Change of the pass rate; null if no execution was judged in both runs.",
+        "coverage": (
+            "Of the sessions that the head run planned for the executions of the base run, the share that was judged, "
+            "from 0 to 1."
+        ),
+        "differences": (
+            "Differences between the runs other than the results, such as a different model, one sentence each."
+        ),
+        "newlyFailing": "Executions that the statistical tests report as newly failing.",
+        "fixed": "Executions that the statistical tests report as fixed.",
+        "changed": "Executions whose share of passed sessions differs, possibly by chance.",
+        "noLongerJudged": "Executions that were judged in the base run, but not in the head run.",
+        "redefined": (
+            "Executions that were not compared because their prompt, assertions or expected result differ between the "
+            "runs."
+        ),
+        "added": "Executions that are only in the head run.",
+        "removed": "Executions that are only in the base run.",
     },
     "TrendChangePart": {
-        "what": "What changed, such as model, version or prompt.",
-        "before": "Name or digest before the change; null: digests of several cases changed, or unknown.",
-        "after": "Name or digest after the change; null: digests of several cases changed, or unknown.",
-        "cases": "Number of cases that it changed in.",
+        "what": "What changed, such as the model, the CLI version or the prompt.",
+        "before": "Name or digest before the change; null if digests of several cases changed.",
+        "after": "Name or digest after the change; null if digests of several cases changed.",
+        "cases": "Number of cases affected by the change.",
     },
     "TrendMarkPart": {
-        "at": "Start of the first run after the change, ISO 8601 in UTC.",
-        "commit": "Commit of this run, in hexadecimal digits.",
+        "at": "Start time of the first run after the change, in ISO 8601, UTC.",
+        "commit": "SHA of the commit of this run.",
         "changes": "What changed before this run.",
     },
     "TrendPointPart": {
-        "first": "Start of the first run of the point, ISO 8601 in UTC.",
-        "last": "Start of the last run of the point, ISO 8601 in UTC.",
-        "runs": "Number of runs of the point.",
-        "commit": "Commit of the last run, in hexadecimal digits.",
-        "run": "Address of the last run; null: unknown.",
-        "cases": "Number of cases that passRate is a mean over.",
+        "first": "Start time of the first run of the point, in ISO 8601, UTC.",
+        "last": "Start time of the last run of the point, in ISO 8601, UTC.",
+        "runs": "Number of runs whose results the point combines.",
+        "commit": "SHA of the commit of the last run.",
+        "run": "URL of the last run; null if unknown.",
+        "cases": "Number of cases over which passRate is a mean.",
         "passed": "Number of judged sessions that passed.",
         "judged": "Number of judged sessions.",
-        "passRate": "Mean over cases of the share of judged sessions that passed, from 0 to 1; null: none was judged.",
-        "interval": "Interval of passRate if the same cases ran again; null: nothing was judged.",
-        "costUsd": "Mean cost of the sessions whose cost is known, in US dollars; null: no cost is known.",
+        "passRate": (
+            "Mean over cases of the share of judged sessions that passed, from 0 to 1; null if no case is included."
+        ),
+        "interval": "Interval of passRate for another run of the same cases; null if passRate is null.",
+        "costUsd": "Mean cost of the sessions whose cost is known, in US dollars; null if no cost is known.",
         "costComplete": "Whether the cost of all sessions is known.",
         "durationMs": "Mean duration of a session in milliseconds.",
     },
     "TrendLinePart": {
-        "points": "The points of the line, the oldest first.",
-        "changes": "Changes of what was measured, the oldest first.",
-        "sinceChange": "All results after the newest change as one point.",
+        "points": "Points of the line, the oldest first.",
+        "changes": "Known changes of the inputs, such as another model, the oldest first.",
+        "sinceChange": "All results after the newest change, combined in one point.",
         "pointsLeftOut": "Number of older points that are not listed.",
         "changesLeftOut": "Number of older changes that are not listed.",
     },
     "TrendGroupPart": {
-        "suite": "Path of the suite; null: all suites.",
+        "suite": "Path of the suite; null for all suites together.",
         "runner": "Id of the runner.",
     },
     "TrendExecutionPart": {
@@ -225,50 +245,53 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "case": "Id of the case.",
         "runner": "Id of the runner.",
         "expectedFail": "Whether the case is expected to fail in the newest run.",
-        "quarantined": "Last day of its quarantine, in UTC; null: it is not in quarantine.",
+        "quarantined": "Last day of the quarantine of the execution, in UTC; null if it is not in quarantine.",
     },
     "TrendDifferencePart": {
         "suite": "Path of the suite.",
         "case": "Id of the case.",
         "runner": "Id of the runner.",
-        "earlier": "Its sessions in the earlier half of the runs.",
-        "later": "Its sessions in the later half of the runs.",
-        "difference": "Pass rate of the later half minus that of the earlier one, from -1 to 1.",
+        "earlier": "Sessions of the execution in the earlier half of the runs.",
+        "later": "Sessions of the execution in the later half of the runs.",
+        "difference": "Pass rate in the later half minus pass rate in the earlier half, from -1 to 1.",
         "interval": "Interval of the difference, from -1 to 1.",
-        "changed": "What is known to have changed in between; it need not be the cause.",
+        "changed": "Known changes during the runs; they are not necessarily the cause of the difference.",
     },
     "TrendDocument": {
         "store": "The store that was read.",
-        "branch": "Branch whose runs are shown; null: unknown.",
+        "branch": "Branch whose runs are shown; null if unknown.",
         "runs": "Number of runs that are shown.",
-        "first": "Start of the first run, ISO 8601 in UTC.",
-        "last": "Start of the last run, ISO 8601 in UTC.",
-        "middle": "Start of the first run of the later half, ISO 8601 in UTC.",
-        "period": "Number of days of which the runs are one point; 0: each run is one.",
-        "older": "Whether the store has older runs.",
+        "first": "Start time of the first run, in ISO 8601, UTC.",
+        "last": "Start time of the last run, in ISO 8601, UTC.",
+        "middle": "Start time of the first run in the later half of the runs, in ISO 8601, UTC.",
+        "period": "Number of days whose runs are combined in one point; 0 if each run is a point of its own.",
+        "older": "Whether the store contains older runs that are not shown.",
         "otherBranches": "Number of runs of other branches, which are not shown.",
         "executionsLeftOut": "Number of executions that are not shown because there are too many.",
-        "page": "Path of the page that was written; null: none was.",
-        "runners": "A line for each runner, over all suites.",
-        "suites": "A line for each suite on each runner.",
-        "executions": "A line for each case on each runner.",
+        "page": "Path of the HTML page that was written; null if no page was written.",
+        "runners": "One line for each runner, over all suites.",
+        "suites": "One line for each suite on each runner.",
+        "executions": "One line for each case on each runner.",
         "differences": "The executions that differ most between the earlier and the later half of the runs.",
     },
     "HistoryPart": {
         "passed": "Number of judged sessions that passed.",
-        "judged": "Number of judged sessions in the store.",
-        "runs": "Number of runs that these sessions are of.",
+        "judged": "Number of judged sessions in the store, from runs with the same inputs as the newest run.",
+        "runs": "Number of runs that contain these sessions.",
         "firstDay": "Day of the first of these runs, in UTC.",
         "lastDay": "Day of the last of these runs, in UTC.",
-        "passRate": "Interval of the pass rate; null: unknown.",
+        "passRate": "Interval of the pass rate; null for fewer than 5 sessions.",
     },
     "EntryPart": {
-        "suite": "Pattern of the path of the suite.",
-        "case": "Pattern of the id of the case.",
-        "runner": "Pattern of the id of the runner.",
-        "reason": "Why the execution would not count.",
-        "owner": "Who has to fix the case; null: --owner was not given, and the file needs one.",
-        "issue": "Address of the issue where this is discussed.",
+        "suite": "Pattern that matches the path of the suite.",
+        "case": "Pattern that matches the id of the case.",
+        "runner": "Pattern that matches the id of the runner.",
+        "reason": "Reason for the quarantine.",
+        "owner": (
+            "Person or team that has to fix the case; null if --owner was not specified. The quarantine file requires "
+            "an owner."
+        ),
+        "issue": "URL of the issue about the case.",
         "expires": "Last day of the quarantine, in UTC.",
     },
     "SuggestionPart": {
@@ -276,16 +299,16 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "NotProposedPart": {
         "why": (
-            "changed: what it was given changed between its sessions. too-few: it has too few sessions. no-pattern: "
-            "no pattern of the quarantine file names it alone."
+            "Why the execution is not proposed. changed: its inputs changed between its sessions. too-few: it has too "
+            "few sessions or runs. no-pattern: no pattern in the quarantine file can match only this execution."
         ),
     },
     "SuggestDocument": {
         "runs": "Number of runs in the store.",
         "executions": "Number of executions in these runs.",
-        "quarantined": "Number of executions that are in quarantine already.",
-        "suggestions": "Flaky executions with the entries that put them into quarantine.",
-        "notProposed": "Executions whose sessions differ and that are not proposed.",
+        "quarantined": "Number of executions that are already in quarantine.",
+        "suggestions": "Flaky executions, each with the entry that puts it into quarantine.",
+        "notProposed": "Executions whose sessions have different results but that are not proposed for quarantine.",
     },
 }
 """Definition of the schema -> key -> what it is, with its unit and what null means."""

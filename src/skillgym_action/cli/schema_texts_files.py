@@ -14,14 +14,14 @@ from skillgym_action.model.resource_limits import format_size
 
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "SuiteDefaultsSection": {
-        "budget": "Budget of cases that set no `budget`.",
-        "timeout": "Time limit of cases that set no `timeout`.",
+        "budget": "Maximum cost of a session, for cases that set no `budget`.",
+        "timeout": "Time limit of the agent, for cases that set no `timeout`.",
     },
     "SuiteBootstrapSection": {
         "timeout": "Time limit of the program.",
     },
     "SuiteLimitsSection": {
-        "pids": "Another name of `processes`.",
+        "pids": "Another name for `processes`.",
     },
     "SuiteWorkspaceSection": {
         "templateDir": (
@@ -29,67 +29,73 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "The path must contain [no symbolic link and no `.git`](configuration.md#paths)."
         ),
         "bootstrap": (
-            "Command that runs in the workspace before the agent: a command line for `sh`, or a mapping with the "
-            "program."
+            "Command that runs in the workspace before the agent: a command line for `sh`, or a mapping that contains "
+            "the program and its arguments."
         ),
         "limits": (
             "Resources that a [session](limits.md#sessions) may use. These limits can only lower the limits of the run."
         ),
     },
     "CaseSection": {
-        "id": "Id of the case, unique in the suite.",
+        "id": "Id of the case, which must be unique in the suite.",
         "prompt": "The prompt, which agents get unchanged.",
-        "expect": "The expectations, at least one.",
+        "expect": "The expectations of the case; at least one is required.",
         "budget": (
             "Maximum cost of a session. If the agent [reports the tokens of each model round](agents.md), and the "
             "price of the model is known, the tool ends a session that costs more. "
             "[`--on-limit`](command-line.md#limits) sets the status of a session that exceeds its budget."
         ),
         "timeout": "Time limit of the agent; `--timeout` takes precedence.",
-        "model": "Model of this case.",
+        "model": "Model that the agent uses for this case.",
         "tags": "Tags of this case, in addition to the tags of the suite.",
         "expectedFail": (
             "Whether the case is expected to fail. If so, a case that fails has the status `expected-failed`, which "
             "counts as a success. A case that passes has the status `unexpected-passed`, which counts as a failure."
         ),
-        "runners": "Ids or patterns of the runners of this case; replaces `runners` of the suite.",
+        "runners": (
+            "Ids of the runners with which this case runs, or [glob patterns](patterns.md) of these ids. This list "
+            "replaces `runners` of the suite."
+        ),
     },
     "SuiteSection": {
         "name": "Name of the suite in reports.",
-        "description": "Description for readers; no effect.",
-        "model": "Model of cases that set no `model`.",
+        "description": "Description for readers; it has no effect on the run.",
+        "model": "Model that the agent uses for cases that set no `model`.",
         "defaults": "Values for cases that do not set their own.",
-        "cases": "The cases, at least one.",
-        "tags": "Tags of all cases.",
-        "workspace": "What agents work in.",
+        "cases": "The cases of the suite; at least one is required.",
+        "tags": "Tags of all cases of the suite.",
+        "workspace": "Settings of the workspace, which is the directory in which an agent works.",
         "runners": (
             "Ids of runners, or [glob patterns](patterns.md) of these ids. Cases that set no `runners` run only with "
             "these runners."
         ),
         "arms": (
-            f"Variants ([arms](../how-to/arms.md#in-a-suite)) in which each case runs, by name: 2 to {MAX_ARMS}. They "
-            "replace the arms of the configuration."
+            f"The 2 to {MAX_ARMS} variants ([arms](../how-to/arms.md#in-a-suite)) in which each case runs, by name. "
+            "These arms replace the arms of the configuration."
         ),
     },
     "ExpectationSection": {
-        "file": "Path of a file, relative to the workspace; together with `exists`, `contains` or `matches`.",
-        "test": "Command that runs with `sh -c` in the workspace, after the agent.",
+        "file": (
+            "Path of a file, relative to the workspace. This key requires exactly one of `exists`, `contains` and "
+            "`matches`."
+        ),
+        "test": "Command that runs with `sh -c` in the workspace after the agent has ended.",
         "diff": "Path of a file or folder that the agent must create or change, relative to the workspace.",
         "no-file": "Path that must not exist, relative to the workspace.",
     },
     "ExpectationOptions": {
-        "exists": "With `file`: the file exists.",
-        "contains": "With `file`: text that the file must contain; upper and lower case are distinguished.",
+        "exists": "With `file`: the file must exist.",
+        "contains": "With `file`: text that the file must contain; the comparison is case-sensitive.",
         "matches": (
-            "With `file`: regular expression of JavaScript that must be found in the file. The slashes around the "
-            "expression are optional."
+            "With `file`: regular expression in the syntax of JavaScript that must match a part of the file. The "
+            "slashes around the expression are optional."
         ),
         "glob": (
             "With `file`, `diff` or `no-file`: the path is a [glob pattern](patterns.md). For `file` and `diff`, at "
             "least one matching file must satisfy the expectation. For `no-file`, there must be no matching file."
         ),
         "timeout": "With `test`: time limit of the command.",
-        "exits": "With `test`: the command must exit with this code. Cannot be combined with `fails: true`.",
+        "exits": "With `test`: the command must exit with this code. `exits` cannot be combined with `fails: true`.",
         "fails": (
             "With `test`: the command must exit with a code other than 0. The value `true` cannot be combined with "
             "`exits`."
@@ -98,8 +104,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "ArmSection": {
         "files": (
-            "Folder whose files are copied into the workspaces of this arm, and replace existing files: at most "
-            f"{MAX_ARM_FILES:,} files and {format_size(MAX_ARM_BYTES)}, without symbolic links."
+            "Folder whose files are copied into the workspaces of this arm and replace existing files. The folder may "
+            f"contain at most {MAX_ARM_FILES:,} files of {format_size(MAX_ARM_BYTES)} in total, and no symbolic links."
         ),
         "remove": (
             f"At most {MAX_ARM_PATTERNS} patterns of paths in the workspace; each pattern may contain `**` at most "
@@ -108,9 +114,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "home": (
             "Folder whose files are copied into the agent's home directory, which is otherwise empty. The limits are "
-            "the same as for `files`. If the tool itself writes a JSON or TOML file at the path of one of these "
-            "files, such as `.codex/config.toml`, it merges the two files. If the two files contain different values "
-            "for a setting, the sessions of the arm are `errored`."
+            "the same as for `files`. If the tool itself also writes a JSON or TOML file at the path of one of these "
+            "files, such as `.codex/config.toml`, the tool merges the two files. If the two files contain different "
+            "values for a setting, the sessions of the arm are `errored`."
         ),
         "env": (
             "Variables that are added to the environment of the agent; null removes a variable that the runner sets. "
@@ -118,7 +124,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "contains names of variables, which are passed on unchanged."
         ),
         "commandArgs": (
-            "Arguments that are appended to those of the agent. An argument that begins with `./` or `../` is "
+            "Arguments that are appended to the arguments of the agent. An argument that begins with `./` or `../` is "
             "relative to the folder of the file that defines the arm."
         ),
         "skill": (
@@ -139,14 +145,17 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "ContainerBuildSection": {
         "context": "Folder of the build context, [inside the repository](configuration.md#paths).",
-        "dockerfile": "The Dockerfile, relative to the context.",
+        "dockerfile": "Path of the Dockerfile, relative to the build context.",
     },
     "NetworkSection": {
         "mode": (
             "Network policy: no connections (`none`), only connections to the model's service (`model-only`), only "
             "connections to `hosts` (`allow-list`), or all connections (`open`)."
         ),
-        "hosts": "For `allow-list`, the allowed hosts: `NAME` or `NAME:PORT`, without wildcards.",
+        "hosts": (
+            "Hosts that the container may connect to if `mode` is `allow-list`: `NAME` or `NAME:PORT`, without "
+            "wildcards."
+        ),
     },
     "ContainerKeys": {
         "image": (
@@ -154,9 +163,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "`image`, `build` and `dockerfile` can be set; `workdir`, `user`, `network` and `limits.cpus` require one "
             "of these three keys."
         ),
-        "build": "How to build the image of the container, instead of `image`.",
-        "dockerfile": "Short form of `build`: path of the Dockerfile; its folder is the build context.",
-        "workdir": "Folder of the workspace in the container.",
+        "build": "Build settings for the image of the container; use this key instead of `image`.",
+        "dockerfile": "Short form of `build`: the path of a Dockerfile, whose folder is the build context.",
+        "workdir": "Path of the workspace in the container.",
         "user": "User that runs programs in the container: a name or a uid, optionally with `:GROUP`.",
         "network": (
             "Network policy: what the container may [connect to](../how-to/container-per-case.md#network). The value "
@@ -164,22 +173,22 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
     },
     "EntrySection": {
-        "case": "Ids of the cases in quarantine.",
-        "suite": "Paths of suites.",
-        "runner": "Ids of runners.",
-        "reason": "Why the case is in quarantine.",
-        "owner": "Who has to fix the case.",
-        "issue": "Address of the issue about the problem.",
-        "expires": f"Last day of the quarantine, in UTC; at most {MAX_QUARANTINE_DAYS} days ahead.",
+        "case": "Ids of the cases that are in quarantine.",
+        "suite": "Paths of the suites to which the entry applies.",
+        "runner": "Ids of the runners to which the entry applies.",
+        "reason": "Reason why the case is in quarantine.",
+        "owner": "Person or team that has to fix the case.",
+        "issue": "URL of the issue about the problem.",
+        "expires": f"Last day of the quarantine, in UTC; at most {MAX_QUARANTINE_DAYS} days in the future.",
     },
     "QuarantineSections": {
-        "quarantine": "Entries; the first entry that matches an execution applies.",
+        "quarantine": "List of entries. If several entries match an execution, the first of them applies.",
     },
     "PlannedExecutionEntry": {
         "suite": "Path of the suite.",
         "case": "Id of the case.",
         "runner": "Id of the runner.",
-        "arm": "Name of the arm; absent without arms.",
+        "arm": "Name of the arm. This key is absent if there are no arms.",
         "digest": "SHA-256 of what the sessions depend on, in hexadecimal digits.",
         "seconds": "Expected time of all sessions of the execution, in seconds.",
     },
@@ -193,9 +202,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "schema": "Version of the schema of this file.",
         "version": "Version of the tool that wrote the file.",
         "commit": "Commit of the checkout that was planned, in hexadecimal digits.",
-        "jobs": "Number of sessions that run at once in each shard.",
-        "target": "Time that a shard was to take at most, in seconds.",
-        "source": "Where the recorded times of executions are from.",
+        "jobs": "Number of sessions that run in parallel in each shard.",
+        "target": "Target for the maximum time of a shard, in seconds.",
+        "source": "Source of the recorded times of executions.",
         "known": "Number of executions with a recorded time.",
         "shards": "The shards, in the order of their numbers.",
     },

@@ -14,8 +14,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "tool": "The program that wrote the file.",
         "run": "The run: when and how it ran, what it was compared with, and its verdict.",
         "totals": (
-            "Sums and rates over all executions. Cost, tokens and retries include all executions; the other totals "
-            "exclude executions in [quarantine](../how-to/flaky-cases.md) and in non-deciding "
+            "Sums and rates over the executions of the run. Cost, tokens and retries include all executions; all other "
+            "values exclude executions in [quarantine](../how-to/flaky-cases.md) and in non-deciding "
             "[arms](../how-to/arms.md)."
         ),
         "runners": "The runners of the run, each with the totals of its executions.",
@@ -27,49 +27,50 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "version": "Version of the program.",
     },
     "RunEntry": {
-        "id": "Id of the run.",
-        "status": "Whether the run finished, or was cancelled by a signal or by the cancellation of the job.",
-        "startedAt": "Start of the run, in ISO 8601, UTC.",
-        "endedAt": "End of the run, in ISO 8601, UTC.",
-        "durationMs": "Time from start to end in milliseconds.",
+        "id": "Id of the run: the name of its run directory.",
+        "status": "`finished`, or `cancelled` if a signal or the cancellation of the job ended the run.",
+        "startedAt": "Start time of the run, in ISO 8601, UTC.",
+        "endedAt": "End time of the run, in ISO 8601, UTC.",
+        "durationMs": "Duration of the run in milliseconds.",
         "command": "Command that wrote the file, such as `run`, `action`, `rejudge` or `report`.",
-        "commit": "Commit of the checkout, in hexadecimal digits.",
+        "commit": "SHA of the checked-out commit.",
         "mergeParents": (
-            "The parents of `commit` if it is a merge commit, such as GitHub's test merge of a pull request."
+            "SHAs of the parents of `commit`, if it is a merge commit, such as GitHub's test merge of a pull request."
         ),
-        "shard": "The shard, such as `1/4`. Absent for a run without shards.",
+        "shard": "The shard that the run executed, such as `1/4`; absent if the run has no shards.",
         "planDigest": "SHA-256 of the stored plan to which the shard belongs, in hexadecimal digits.",
-        "incomplete": "A sentence for each reason why results are missing, such as a missing shard.",
-        "missingShards": "The missing shards of a merged run, such as `3/4`.",
+        "incomplete": "Reasons why results are missing, such as a missing shard, one sentence each.",
+        "missingShards": "Shards that are missing in a merged run, such as `3/4`.",
         "stoppedEarly": (
             "True with `--stop-early`: each execution ended as soon as its status was certain. Rates then include only "
             "the first session of each execution."
         ),
         "stoppedForFutility": (
-            "Set if the run ended early because a regression had become unlikely. Rates and `samples` then include "
-            "only repetitions that ran in all executions."
+            "Present only if the run ended early because a regression had become unlikely. Rates and `samples` then "
+            "include only the first repetitions, which ran in all executions."
         ),
         "suitesFrom": (
-            "With [`--suites-from`](command-line.md#suites-of-another-commit): the folder, and how its suites differ "
-            "from the suites of the checkout."
+            "With [`--suites-from`](command-line.md#suites-of-another-commit): the folder from which the suites were "
+            "read, and how these suites differ from the suites of the checkout."
         ),
         "comparison": "The comparison with the baseline, if there is one.",
-        "judge": "The [judge](configuration.md#the-judge), if it replied.",
-        "limits": "Limits of sessions.",
+        "judge": "The [judge](configuration.md#the-judge) of the run, if it replied.",
+        "limits": "Limits that apply to the sessions of the run.",
         "uplifts": (
-            "With [arms](../how-to/arms.md): comparisons of the deciding arm with each non-deciding arm, one for each "
-            "suite and runner."
+            "With [arms](../how-to/arms.md): comparisons of the deciding arm with the other arms, one for each suite, "
+            "runner and non-deciding arm."
         ),
-        "arms": "With [arms](../how-to/arms.md): sums for each arm.",
+        "arms": "With [arms](../how-to/arms.md): number of executions, cost, tokens and time of each arm.",
         "attempts": (
-            "In a job on GitHub: the [attempts](../how-to/re-run-failed-jobs.md) of the job, the current attempt last."
+            "In a job on GitHub: the [attempts](../how-to/re-run-failed-jobs.md) of this job, with the current attempt "
+            "last."
         ),
         "unchanged": (
             "If nothing ran because [no skill](../how-to/arms.md#skills) or "
             "[no input of a case](../how-to/monorepo.md) has changed: a sentence with the reason."
         ),
-        "selection": "With [`--changed-only`](../how-to/monorepo.md): the selected executions.",
-        "slowed": ("A sentence for each provider that reported [rate limits](configuration.md#after-a-rate-limit)."),
+        "selection": "With [`--changed-only`](../how-to/monorepo.md): how many executions were selected, and why.",
+        "slowed": "One sentence for each provider that reported [rate limits](configuration.md#after-a-rate-limit).",
         "triggers": (
             "Rates of [trigger queries](skills-under-test.md#trigger-queries), one entry for each suite and runner."
         ),
@@ -81,34 +82,34 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "passed": "Whether the exit code is 0; also true if the verdict is `not-gated`.",
         "exitCode": "Exit code of the command.",
-        "reasons": "A sentence for each reason for the verdict.",
+        "reasons": "Reasons for the verdict, one sentence each.",
     },
     "StoppedEntry": {
-        "repetitions": "Number of repetitions of each execution after which the run ended.",
+        "repetitions": "Number of repetitions that ran in all executions.",
         "planned": "Planned number of repetitions of each execution.",
     },
     "SuitesFromEntry": {
-        "folder": "The folder, as it was named on the command line.",
-        "commit": "Commit of the folder, in hexadecimal digits, if it is known.",
+        "folder": "Path of the folder, as specified on the command line.",
+        "commit": "SHA of the commit that the folder contains, if it is known.",
         "added": "Paths of suites that exist only in the checkout. These suites did not run.",
-        "changed": "Paths of suites that differ in the checkout. The suites of the folder ran.",
-        "removed": "Paths of suites that are missing in the checkout. The suites of the folder ran.",
-        "configurationDiffers": "Whether the configurations of folder and checkout differ.",
+        "changed": "Paths of suites that differ between the folder and the checkout. The suites of the folder ran.",
+        "removed": "Paths of suites that exist only in the folder. These suites ran.",
+        "configurationDiffers": "Whether the configuration in the folder differs from that in the checkout.",
     },
     "LimitsEntry": {
-        "defaultTimeout": "Time limit in seconds, for sessions without another time limit.",
-        "timeout": "Time limit in seconds, if it is set for all sessions.",
-        "maxSteps": "Maximum number of model rounds, if it is set for all sessions.",
+        "defaultTimeout": "Time limit in seconds of sessions for which no suite, case or runner sets a time limit.",
+        "timeout": "Time limit of a session in seconds, if one was set for all sessions.",
+        "maxSteps": "Maximum number of model rounds of a session, if one was set for all sessions.",
         "onLimit": "Status of a session that exceeds its time, steps or budget.",
     },
     "ArmSpendingEntry": {
         "arm": "Name of the arm.",
         "executions": "Number of executions of the arm.",
-        "sessions": "Number of sessions of these executions, including retries.",
+        "sessions": "Number of sessions of the arm, including retries.",
         "costUsd": "Known part of the cost in US dollars; null if no cost is known.",
         "costComplete": "Whether the whole cost is known.",
-        "tokens": "Tokens of all executions of the arm.",
-        "durationMs": "Total time of all sessions in milliseconds.",
+        "tokens": "Tokens of all executions of the arm: the sums of the values in their `usage`.",
+        "durationMs": "Total time of all sessions of the arm in milliseconds.",
     },
     "TokensEntry": {
         "input": "Input tokens, including cached tokens; null if unknown.",
@@ -118,8 +119,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "total": "Input, output and reasoning tokens, without cached tokens; null if unknown.",
     },
     "TotalsEntry": {
-        "executions": "Number of executions.",
-        "judged": "Number of judged executions: neither `errored` nor `skipped`.",
+        "executions": "Number of executions, without those in quarantine and in non-deciding arms.",
+        "judged": "Number of executions that were judged: those that are neither `errored` nor `skipped`.",
         "passed": "Number of executions with the status `passed`.",
         "failed": "Number of executions with the status `failed`.",
         "expectedFailed": "Number of executions with the status `expected-failed`.",
@@ -127,25 +128,27 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "errored": "Number of executions with the status `errored`.",
         "skipped": "Number of executions with the status `skipped`.",
         "passRate": "The [pass rate](../explanation/statistics.md#pass-rates); null if it includes no judged case.",
-        "rate": "Details of the pass rate.",
+        "rate": "Counts of the cases and sessions behind the pass rate, and the intervals of the pass rate.",
         "flaky": "Number of [flaky](../how-to/flaky-cases.md) executions.",
         "costUsd": "Known part of the cost in US dollars; null if no cost is known.",
         "costComplete": "Whether the whole cost is known.",
-        "tokens": "Tokens of all executions.",
+        "tokens": "Tokens of all executions: the sums of the values in their `usage`.",
         "retries": "Number of sessions that were retries.",
     },
     "RunnerEntry": {
         "id": "Id of the runner, as configured.",
         "agent": "Type of the agent.",
         "model": "Model as configured; null if the agent's CLI selects the model.",
-        "version": "CLI version in the executions; null if it is unknown or if there are several versions.",
+        "version": "Version of the agent's CLI; null if it is unknown or if executions used different versions.",
     },
     "RateEntry": {
         "cases": "Number of cases with judged sessions.",
         "unjudgedCases": "Number of cases without judged sessions.",
-        "sessions": "Number of judged sessions.",
-        "casesLikeThese": f"95 % interval for other cases of this kind; null for fewer than {MIN_CASES} cases.",
-        "sameCases": "95 % interval for another run of the same cases.",
+        "sessions": "Number of judged sessions of these cases.",
+        "casesLikeThese": (
+            f"95 % interval of the pass rate for other cases of this kind; null for fewer than {MIN_CASES} cases."
+        ),
+        "sameCases": "95 % interval of the pass rate for another run of the same cases.",
     },
     "IntervalEntry": {
         "low": "Lower bound of the interval.",
@@ -157,87 +160,103 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "RegressionEntry": {
         "baseId": "Id of the run that is the baseline.",
-        "baseCommit": "Commit of the baseline, in hexadecimal digits.",
+        "baseCommit": "SHA of the commit of the baseline.",
         "verdict": "Result of the comparison.",
         "reason": "Reason for the result, as a sentence.",
         "pairs": "Number of compared pairs. A pair is a case on a runner that was judged in both runs.",
-        "before": "Mean pass rate of the pairs in the baseline; null without pairs.",
-        "after": "Mean pass rate of the pairs in this run; null without pairs.",
-        "p": "P-value of the test of all pairs together; null without pairs.",
-        "dropAtMost": "Upper bound of the drop of the pass rate, with 95 % confidence; null without pairs.",
-        "coverage": "Judged share of the sessions of the executions in the baseline.",
+        "before": "Mean pass rate of the pairs in the baseline; null if there are no pairs.",
+        "after": "Mean pass rate of the pairs in this run; null if there are no pairs.",
+        "p": "P-value of the statistical test over all pairs together; null if there are no pairs.",
+        "dropAtMost": (
+            "Upper bound of the decrease of the mean pass rate, with 95 % confidence; null if there are no pairs."
+        ),
+        "coverage": (
+            "Of the sessions that the run planned for the executions of the baseline, the share that was judged."
+        ),
         "newlyFailing": "Number of executions that the statistical tests report as newly failing.",
         "fixed": "Number of executions that the statistical tests report as fixed.",
-        "changed": "Number of executions with a difference that may be chance.",
+        "changed": "Number of executions whose share of passed sessions differs, possibly by chance.",
         "noLongerJudged": "Number of executions that were judged in the baseline, but not in this run.",
-        "redefined": "Number of executions whose prompt, assertions or expected failure differ. They are not compared.",
+        "redefined": (
+            "Number of executions that were not compared because their prompt, assertions or expected result differ "
+            "from those in the baseline."
+        ),
         "added": "Number of executions that are only in this run.",
         "removed": "Number of executions that are only in the baseline.",
-        "carried": "Number of results from earlier runs. They are not compared.",
-        "differences": "A sentence for each difference between the runs besides the results, such as another model.",
+        "carried": "Number of results that were not compared because they were carried over from earlier runs.",
+        "differences": (
+            "Differences between the runs other than the results, such as a different model, one sentence each."
+        ),
     },
     "JudgeEntry": {
-        "api": "Protocol of the model's service.",
+        "api": "API protocol of the service that runs the model.",
         "model": "Name of the model as configured.",
-        "versions": "Names of the model in the replies of the service.",
-        "votes": "Number of answers to each question.",
+        "versions": "Model names that the service reported in its replies.",
+        "votes": "Number of answers that were requested for each question.",
     },
     "UpliftEntry": {
         "suite": "Path of the suite.",
         "runnerId": "Id of the runner, as configured.",
         "arm": "Name of the deciding arm.",
-        "other": "Name of the arm with which it is compared.",
+        "other": "Name of the arm with which the deciding arm is compared.",
         "verdict": "What the comparison shows about the deciding arm.",
-        "share": "Share of assertions that passed in the deciding arm, as a mean over cases; null without cases.",
-        "otherShare": "Share of assertions that passed in the other arm, as a mean over cases; null without cases.",
-        "points": "`share` minus `otherShare`, in percentage points; null without cases.",
-        "interval": f"95 % interval of `points`; null for fewer than {MIN_CASES} cases.",
-        "complete": "Whether all cases that run in both arms were judged in both.",
+        "share": (
+            "Share of assertions that passed in the deciding arm, as a mean over cases; null if no cases were compared."
+        ),
+        "otherShare": (
+            "Share of assertions that passed in the other arm, as a mean over cases; null if no cases were compared."
+        ),
+        "points": "`share` minus `otherShare`, in percentage points; null if no cases were compared.",
+        "interval": f"95 % interval of `points`; null if fewer than {MIN_CASES} cases were compared.",
+        "complete": "Whether all cases that run in both arms were judged in both arms.",
         "fixed": "Ids of cases that passed in the deciding arm and failed in the other arm.",
         "newlyFailing": "Ids of cases that failed in the deciding arm and passed in the other arm.",
         "costUsd": "Cost of the compared cases in US dollars.",
         "tokens": "Tokens of the compared cases.",
         "durationMs": "Time of the compared cases in milliseconds.",
-        "cases": "The compared cases.",
+        "cases": "The compared cases, each with its shares of passed assertions.",
         "unjudged": (
-            "Ids of cases that run in both arms but were not judged in both. The comparison is then incomplete."
+            "Ids of cases that run in both arms but were not judged in both arms. If there are such cases, the "
+            "comparison is incomplete."
         ),
         "uncompared": "Ids of cases that run only in the deciding arm.",
         "inBoth": "Assertions that passed in all sessions of both arms.",
         "inNone": "Assertions that passed in no session of either arm.",
     },
     "SpentEntry": {
-        "deciding": "Sum in the deciding arm; null if unknown.",
-        "other": "Sum in the other arm; null if unknown.",
+        "deciding": "Sum over the compared cases in the deciding arm; null if unknown.",
+        "other": "Sum over the compared cases in the other arm; null if unknown.",
         "ratio": "The sum in the deciding arm divided by the sum in the other arm; null if unknown.",
     },
     "ArmCaseEntry": {
         "caseId": "Id of the case, unique in its suite.",
-        "deciding": "Share of assertions that passed in the deciding arm, as a mean over sessions.",
-        "other": "Share of assertions that passed in the other arm, as a mean over sessions.",
+        "deciding": "Share of the case's assertions that passed in the deciding arm, as a mean over sessions.",
+        "other": "Share of the case's assertions that passed in the other arm, as a mean over sessions.",
     },
     "ArmAssertionEntry": {
         "caseId": "Id of the case, unique in its suite.",
         "assertion": "Name of the assertion.",
     },
     "AttemptShareEntry": {
-        "number": "Number of the attempt.",
-        "sessions": "Number of its sessions in this file.",
-        "costUsd": "Cost of these sessions in US dollars; null if unknown.",
-        "repeated": "Number of its sessions that are not in this file because a later attempt ran them again.",
+        "number": "Number of the attempt, counted from 1.",
+        "sessions": "Number of sessions of the attempt that are in this file.",
+        "costUsd": "Cost of the sessions of the attempt that are in this file, in US dollars; null if unknown.",
+        "repeated": (
+            "Number of sessions of the attempt that are not in this file because a later attempt ran them again."
+        ),
         "repeatedCostUsd": "Cost of the repeated sessions in US dollars; null if unknown.",
     },
     "SelectionEntry": {
-        "selected": "Number of selected executions.",
-        "total": "Number of all executions.",
+        "selected": "Number of executions that were selected.",
+        "total": "Number of executions in the plan before the selection.",
         "reason": "Reason for the selection, as a sentence.",
-        "base": "Commit with which files were compared, in hexadecimal digits.",
+        "base": "SHA of the commit with which the files of the checkout were compared.",
         "leftOut": (
             "Number of executions that are not in the run because they were not selected and no earlier result was "
-            "used."
+            "used for them."
         ),
         "unstored": (
-            "Number of executions that were not selected, but ran because the store contains no result of them."
+            "Number of executions that were not selected, but ran because the store contained no result for them."
         ),
     },
     "TriggerRatesEntry": {
@@ -245,14 +264,16 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "runnerId": "Id of the runner, as configured.",
         "queries": "Number of trigger queries.",
         "runs": "Number of judged runs of these queries.",
-        "recall": "Of the runs that should load the skill, the share that loaded it; null without such runs.",
-        "precision": "Of the runs that loaded the skill, the share that should load it; null without such runs.",
-        "accuracy": "Of all judged runs, the share that did what was expected; null without such runs.",
+        "recall": "Of the runs that should load the skill, the share that loaded it; null if there are no such runs.",
+        "precision": (
+            "Of the runs that loaded the skill, the share that should load it; null if no run loaded the skill."
+        ),
+        "accuracy": "Of all judged runs, the share with the expected result; null if no run was judged.",
     },
     "ShareEntry": {
-        "rate": "Share of these runs.",
-        "low": "Lower bound of the 95 % interval.",
-        "high": "Upper bound of the 95 % interval.",
+        "rate": "The share that was measured.",
+        "low": "Lower bound of the 95 % interval of the share.",
+        "high": "Upper bound of the 95 % interval of the share.",
     },
     "SuiteEntry": {
         "path": "Path of the suite, relative to the root of the repository.",
@@ -264,64 +285,66 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "templateDigest": "SHA-256 of the list of files in the workspace templates, in hexadecimal digits.",
         "changed": (
-            "After a [comparison](command-line.md#suites-of-stored-runs) with a checkout: how the suite differs. "
-            "`unidentified`: the results contain no digest. `not-compared`: there is no commit to compare with."
+            "After a [comparison](command-line.md#suites-of-stored-runs) with a checkout: how the suite differs from "
+            "the suite in the checkout. `unidentified`: the results contain no digest of the suite. `not-compared`: "
+            "there was no commit to compare with."
         ),
-        "results": "An entry for each execution.",
+        "results": "Results of the executions of the suite, one entry each.",
         "otherArms": (
-            "Results in non-deciding [arms](../how-to/arms.md). Totals include only the cost, tokens and retries of "
-            "these results."
+            "Results in non-deciding [arms](../how-to/arms.md). Of these results, totals include only cost, tokens and "
+            "retries."
         ),
         "quarantined": (
-            "Results in [quarantine](../how-to/flaky-cases.md). Totals include only the cost, tokens and retries of "
-            "these results."
+            "Results in [quarantine](../how-to/flaky-cases.md). Of these results, totals include only cost, tokens and "
+            "retries."
         ),
     },
     "ResultEntry": {
         "index": (
-            "Position of the execution in the plan, from 0; in merged runs of several plans, the position in the file."
+            "Position of the execution in the plan, counted from 0; in merged runs of several plans, the position in "
+            "the file."
         ),
         "caseId": "Id of the case, unique in its suite.",
         "title": "Title of the case, if the suite sets one.",
         "arm": "Name of the arm, if the suite has arms.",
         "runnerId": "Id of the runner; null for an invalid case.",
         "tags": "Tags of the case, including those of its suite.",
-        "location": "Location of the case.",
+        "location": "Location at which the case is defined.",
         "status": "The [status](#statuses) of the execution.",
         "passed": "Whether the execution is green.",
         "expectedFail": "Whether the case expects a failure.",
-        "score": "If the case has a threshold and could be judged: score of the case, 0 to 1.",
-        "threshold": "Threshold of the case, if it has one and could be judged.",
+        "score": "Score of the case, 0 to 1, if the case has a threshold and could be judged.",
+        "threshold": "Threshold of the case, if the case has one and could be judged.",
         "failureOrigin": "Component from which the failure came, such as `assertion`, `runner` or `limit`.",
         "failureClass": "The [failure class](#failure-classes) of the execution, if it has one.",
-        "error": "The reason, if the status is not `passed`.",
+        "error": "The reason for the status, if the status is not `passed`.",
         "outcomes": "Outcomes of the assertions in the session that decided the status.",
         "durationMs": (
-            "Time of a session in milliseconds: the mean over green sessions or, if no session is green, over the last "
-            "session of each repetition."
+            "Mean duration of a session in milliseconds: over the green sessions or, if no session is green, over the "
+            "last session of each repetition."
         ),
-        "usage": "Tokens and characters of a session: means over the same sessions as in `durationMs`.",
+        "usage": "Mean numbers of tokens and characters of a session, over the same sessions as in `durationMs`.",
         "costUsd": (
-            "Cost in US dollars of all sessions together, including questions to the [judge]"
-            "(configuration.md#the-judge); null if a part of it is unknown."
+            "Total cost of all sessions in US dollars, including questions to the [judge]"
+            "(configuration.md#the-judge); null if a part of this cost is unknown."
         ),
         "costSource": (
-            "Source of the cost: `reported` by the agent, or `computed`: at least a part, such as the cost of the "
-            "judge, is computed from prices."
+            "Source of the cost. `reported`: the agent reported the cost. `computed`: at least a part of it, such as "
+            "the cost of the judge, was computed from prices."
         ),
         "model": (
             "Model that the agent reports or, if it reports none, the model with which it was started; null if both "
             "are unknown."
         ),
-        "version": "CLI version that the agent reports.",
-        "sessionId": "Session id of the last session, as the agent reports it.",
-        "attempts": "All sessions of the execution, in order; empty for a carried result.",
-        "samples": "Numbers of sessions, if several sessions were judged.",
+        "version": "Version of the agent's CLI, as the agent reports it.",
+        "sessionId": "Id of the session that decided the status, as the agent reports it.",
+        "attempts": "All sessions of the execution, in the order in which they ran; empty for a carried result.",
+        "samples": "Counts of passed and judged sessions; present only if several sessions were judged.",
         "flaky": "Whether the execution is [flaky](../how-to/flaky-cases.md).",
         "findings": (
-            "[Leaked keys](#leaked-keys) and [text that addresses the judge](#text-that-addresses-the-judge)."
+            "Findings: [leaked keys](#leaked-keys) and [text that addresses the judge](#text-that-addresses-the-judge)."
         ),
-        "trigger": "For a [trigger query](skills-under-test.md#trigger-queries): numbers of its runs.",
+        "trigger": "For a [trigger query](skills-under-test.md#trigger-queries): how many runs loaded the skill.",
         "quarantine": "For a result in [quarantine](../how-to/flaky-cases.md): the entry in the quarantine file.",
         "inputs": (
             "With a [store](command-line.md#baselines): digests that show whether the inputs of two runs are equal. "
@@ -331,18 +354,21 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "For a result that was [carried over from the store](command-line.md#reusing-results): the earlier run. "
             "Such a result has empty `attempts` and `outcomes`, and its own `costUsd` is null."
         ),
-        "artifactDir": "Folder of the artifacts, relative to the run directory; null if there are none.",
+        "artifactDir": (
+            "Folder with the artifacts of the session that decided the status, relative to the run directory; null if "
+            "there are no artifacts."
+        ),
         "prompt": "The prompt of the case.",
-        "finalOutput": f"The last {MAX_FINAL_OUTPUT_CHARACTERS:,} characters of the final output.",
+        "finalOutput": f"The last {MAX_FINAL_OUTPUT_CHARACTERS:,} characters of the agent's final output.",
     },
     "LocationEntry": {
         "path": "Path of the file, relative to the root of the repository.",
-        "line": "Line in the file, from 1.",
-        "column": "Column in the line, from 1.",
+        "line": "Line number in the file, counted from 1.",
+        "column": "Column number in the line, counted from 1.",
     },
     "FailureClassEntry": {
-        "id": "Id of the class.",
-        "label": "Name of the class in reports.",
+        "id": "Id of the failure class.",
+        "label": "Name of the failure class in reports.",
     },
     "ErrorEntry": {
         "name": "Kind of the failure.",
@@ -353,20 +379,20 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "assertion": "Name of the assertion.",
         "type": "Type of the assertion.",
         "passed": "Whether the assertion passed; null if it could not be evaluated.",
-        "score": "If the case has a threshold: score of the assertion, 0 to 1.",
-        "weight": "Weight of this score in the score of the case.",
-        "explanation": "Why the assertion passed or failed.",
+        "score": "Score of the assertion, 0 to 1, if the case has a threshold.",
+        "weight": "Weight of the assertion's score in the score of the case.",
+        "explanation": "Why the assertion passed or failed, or could not be evaluated.",
         "evidence": "Evidence for the explanation, such as lines of a file.",
-        "location": "Where the assertion is defined.",
-        "failureClass": "The failure class that the suite sets.",
+        "location": "Location at which the assertion is defined.",
+        "failureClass": "The failure class that the suite sets for the assertion.",
         "vacuous": "True if the assertion passed but [measures nothing](x-bench.md#verdict).",
         "advisory": (
             "True if the outcome is only shown in reports and [does not affect](skill-evals.md#assertions) the status."
         ),
-        "judge": "The judge, if it answered.",
+        "judge": "The judge that was asked about the assertion, if it answered.",
         "votes": (
-            "With several votes, an entry for each vote: whether the assertion passed, or null if there was no usable "
-            "answer."
+            "If the judge was asked for several votes: for each vote, whether the assertion passed, or null if there "
+            "was no usable answer."
         ),
     },
     "UsageEntry": {
@@ -380,16 +406,16 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "reasoningChars": "Number of characters of the agent's reasoning.",
     },
     "AttemptEntry": {
-        "repetition": "Number of the repetition, from 1.",
-        "session": "Number of the session in its repetition, from 1; 2 is the first retry.",
+        "repetition": "Number of the repetition, counted from 1.",
+        "session": "Number of the session in its repetition, counted from 1; number 2 is the first retry.",
         "status": "Status of the session.",
-        "failureClass": "Failure class of the session.",
-        "message": "The reason, if the status is not `passed`.",
-        "durationMs": "Time of the session in milliseconds.",
+        "failureClass": "Failure class of the session, if it has one.",
+        "message": "The reason for the status, if the status is not `passed`.",
+        "durationMs": "Duration of the session in milliseconds.",
         "artifactDir": "Folder of the session's artifacts, relative to the run directory.",
         "held": (
-            "In an arm, an entry for each [compared](../how-to/arms.md#what-is-reported) assertion: whether the "
-            "comparison counts it as passed, or null if it could not be evaluated."
+            "With arms: for each [compared](../how-to/arms.md#what-is-reported) assertion, whether the comparison "
+            "counts it as passed, or null if it could not be evaluated."
         ),
         "score": "Score of the session, 0 to 1, if the case has a threshold.",
         "runAttempt": (
@@ -397,13 +423,19 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
     },
     "SamplesEntry": {
-        "passed": "Number of judged sessions that passed.",
+        "passed": "Number of judged sessions that passed, without retries after a failure.",
         "judged": "Number of judged sessions, without retries after a failure.",
     },
     "FindingEntry": {
-        "id": "What was found. A leaked key is replaced with asterisks in the artifact.",
-        "kind": "Kind of the key, or of the text.",
-        "where": "Path in the session's folder; for a text, also the name of the text in the question.",
+        "id": (
+            "Whether a leaked key or text that addresses the judge was found. In the artifact, a leaked key is "
+            "replaced with `***`."
+        ),
+        "kind": "Kind of the leaked key, or of the text that addresses the judge.",
+        "where": (
+            "Path of the artifact in the session's folder; for text that addresses the judge, followed by the name of "
+            "this text in the question."
+        ),
     },
     "TriggerEntry": {
         "shouldTrigger": "Whether the skill should be loaded.",
@@ -412,33 +444,33 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "QuarantineItem": {
         "reason": "Reason for the quarantine.",
-        "owner": "Who has to fix the case.",
+        "owner": "Person or team that has to fix the case.",
         "expires": "Last day of the quarantine, in UTC.",
-        "issue": "Address of the issue.",
+        "issue": "URL of the issue about the case.",
     },
     "InputsEntry": {
         "prompt": "Digest of the prompt.",
         "assertions": "Digest of the assertions.",
-        "workspace": "Digest of the inputs of the workspace.",
+        "workspace": "Digest of the settings and files from which the workspace is created.",
         "program": "Digest of the suite, if the suite is a program.",
         "whole": (
-            "Digest of everything that the sessions and their judgement depend on. An execution can "
+            "Digest of all inputs on which the sessions and their judgement depend. An execution can "
             "[reuse](command-line.md#reusing-results) an earlier result with the same digest. Absent if a part of the "
-            "input is unknown."
+            "inputs is unknown."
         ),
     },
     "CarriedEntry": {
-        "commit": "Commit of the earlier run, in hexadecimal digits.",
+        "commit": "SHA of the commit of the earlier run.",
         "at": "Start time of the earlier run, in ISO 8601, UTC.",
-        "samples": "For each judged repetition, whether it passed.",
-        "link": "Address of the earlier run.",
+        "samples": "For each judged repetition of the earlier run, whether it passed.",
+        "link": "URL of the earlier run.",
         "costUsd": "Cost of the sessions in the earlier run, in US dollars.",
     },
     "WarningEntry": {
-        "path": "Path of the file, relative to the root of the repository.",
-        "line": "Line in the file, from 1.",
-        "column": "Column in the line, from 1.",
-        "message": "What should be fixed.",
+        "path": "Path of the file that the warning is about, relative to the root of the repository.",
+        "line": "Line number in the file, counted from 1.",
+        "column": "Column number in the line, counted from 1.",
+        "message": "Text of the warning.",
     },
 }
 """Definition of the schema -> key -> what it is, with its unit and what null means."""

@@ -79,7 +79,7 @@ TYPES: Words = {
         "case": _PATTERN,
         "suite": _PATTERN,
         "runner": _PATTERN,
-        "issue": "address that begins with `https://` or `http://`",
+        "issue": "URL that begins with `https://` or `http://`",
         "expires": "date, such as `2026-12-15`",
     },
 }
@@ -104,7 +104,7 @@ DEFAULTS: Words = {
     "RunSection": {
         "outputDir": "`.skillgym-results` in the working directory",
         "schedule": "`serial`; `parallel` on a cluster or if `--jobs` is more than 1",
-        "maxParallel": "number of processors; all runners with `isolated-by-runner`",
+        "maxParallel": "number of processors; with `isolated-by-runner`, number of runners",
         "repeat": "1",
         "require": "`all`",
         "onLimit": "`failed`",
@@ -114,7 +114,7 @@ DEFAULTS: Words = {
         "workspace": "isolated copy of the repository",
         "tags": "all cases",
         "failOn": ", ".join(f"`{word}`" for word in FAIL_ON if word in DEFAULT_FAIL_ON),
-        "baseline": "`auto` with a `store`",
+        "baseline": "`auto` if a `store` is set",
         "maxCost": "no limit",
         "keep": "`changed`",
     },
@@ -129,7 +129,7 @@ DEFAULTS: Words = {
         "status": f"`{_PUBLISHED.status}`",
         "html": "`true`",
     },
-    "SkillsSection": {"path": "searched for near each suite", "arms": "`auto`"},
+    "SkillsSection": {"path": "the skill that the tool finds near the suite", "arms": "`auto`"},
     "SandboxSection": {
         "type": f"`{SandboxOptions().type}`",
         "proxyImage": "an image that the tool builds",

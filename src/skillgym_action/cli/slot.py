@@ -88,26 +88,26 @@ class _Requests:
         self._queue: SimpleQueue[Request | None] = SimpleQueue()
         self._cancelled: Cancellation | None = None
         self._ends = threading.Lock()
-        self._ended = self._finishing = False
+        self._ended = False
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        with open(0, "rb", closefd=False) as lines:
-            for line in lines:
-                request = json.loads(line)
-                self._finishing = self._finishing or "end" in request
-                self._queue.put(request)
-        with self._ends:
-            self._ended = True
-            if self._cancelled is not None and not self._finishing:
-                self._cancelled.set()
-        self._queue.put(None)
+        try:
+            with open(0, "rb", closefd=False) as lines:
+                for line in lines:
+                    self._queue.put(json.loads(line))
+        finally:  # also after a line that was cut off, since the worker was killed
+            with self._ends:
+                self._ended = True
+                if self._cancelled is not None:
+                    self._cancelled.set()
+            self._queue.put(None)
 
     def cancels(self, cancelled: Cancellation) -> None:
-        """Set ``cancelled`` once the requests end without notice."""
+        """Set ``cancelled`` once the requests end."""
         with self._ends:
             self._cancelled = cancelled
-            if self._ended and not self._finishing:
+            if self._ended:
                 cancelled.set()
 
     def next(self) -> Request | None:
@@ -132,9 +132,8 @@ def run_slot(environment: Mapping[str, str]) -> int:
         try:
             opened = _open(opening, environment, requests, stack)
         except (SkillgymError, OSError, ValueError) as error:
-            while (request := requests.next()) is not None:
-                if "ticket" in request:
-                    reply(unusable=_message(error))
+            while "ticket" in (requests.next() or {}):
+                reply(unusable=_message(error))
             return 0
         _serve(opened, requests, Path(opening["folder"]), reply)
     return 0
@@ -209,6 +208,7 @@ def _run_ticket(
         reply(refused="it planned another prompt, suite, input, agent or model for the case")
         return None
     execution = opened.runnable[key]
+    reply(event="began")
     _answer(opened, execution, (int(ticket["repetition"]), int(ticket["session"])), ticket["digest"], to)
     return execution
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from skillgym_action.storage.stored_sessions import session_result
 from skillgym_action.workspaces.workspace import extract_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from skillgym_action.engines import SessionLine, Ticket
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 SESSION, WORKSPACE = "session", "workspace"
 NOTHING_SPENT = Cost(usd=0.0, source="computed")
 RETRIES = "session-"  # the artifacts of a retry are in a folder of those of the first session
+_OF_RETRY = re.compile(rf"{RETRIES}[0-9]+")
 
 
 class InvalidAnswerError(Exception):
@@ -131,11 +133,15 @@ def accepted(answer: SessionLine, ticket: Ticket, execution: Execution, director
                 extract_bundle(with_safe_links(_of(name, answer.archive)), target)
                 directory.clean(target, _paths(target))
         targets[SESSION].mkdir(exist_ok=True)
-    except (BundleError, OSError, OutputError) as error:
-        for target in targets.values():
-            remove_path(target)
+        result = session_result(execution, entry)
+    except BundleError as error:
+        _remove_all(targets.values())
         raise InvalidAnswerError(f"its artifacts cannot be written: {error}") from error
-    result = session_result(execution, entry)
+    except (OSError, OutputError) as error:  # such as a full disk, or a name that is too long here
+        _remove_all(targets.values())
+        directory.folder(folders[SESSION])
+        reason, position = f"its artifacts cannot be written: {error}", (ticket.repetition, ticket.session)
+        result = without_artifacts(execution, position, session_result(execution, entry), reason)
     redactor = directory.redactor
     return replace(
         result,
@@ -169,11 +175,16 @@ def _checked_entries(archive: bytes) -> Iterator[BundleEntry]:
             top, _, below = entry.path.partition("/")
             if top not in (SESSION, WORKSPACE) or (not below and entry.kind != "folder"):
                 raise InvalidAnswerError(f"its artifacts have a path outside of the session: {entry.path[:200]!r}")
-            if top == SESSION and below.startswith(RETRIES) and "/" not in below:
+            if top == SESSION and _OF_RETRY.fullmatch(below):
                 raise InvalidAnswerError(f"its artifacts have the folder of another session: {entry.path[:200]!r}")
             yield entry
     except BundleError as error:
         raise InvalidAnswerError(str(error)) from error
+
+
+def _remove_all(paths: Iterable[Path]) -> None:
+    for path in paths:
+        remove_path(path)
 
 
 def _top_folders(archive: bytes) -> set[str]:

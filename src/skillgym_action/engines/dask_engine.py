@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 CLOSING_SECONDS = 3.0
 SLOW_BYTES_PER_SECOND = 1024**2  # of a connection to the scheduler that is not given up yet
+CONNECTION_LOST = "scheduler-connection-lost"  # the reason of Dask's error for tasks of a lost connection
 LOOK_SECONDS = 0.1  # until a cancellation, or a lost connection, is noticed
 untyped: Any = distributed  # most of its functions have no types
 
@@ -70,7 +71,7 @@ def security(tls: Tls | None) -> Any:
 
 
 class DaskEngine:
-    """Implements ``Engine``. One thread looks at the workers twice a second."""
+    """Implements ``Engine``. A thread watches the connection; the scheduler reports the workers twice a second."""
 
     def __init__(
         self,
@@ -119,6 +120,7 @@ class DaskEngine:
                 remedy="check address, certificates and network; it accepts only clients with a certificate",
             ) from error
         name = plugin_name(announcement.run)
+        self._connection = self._client.scheduler_comm
         try:
             self._opening(self._client.register_plugin, RunLease(announcement.run, self._client.id), name=name)
             self._client.subscribe_topic(name, self._heard)
@@ -216,11 +218,15 @@ class DaskEngine:
 
     def _answer(self, future: Any, waiting: _Waiting) -> SessionLine:
         """The answer of a task that has ended. Raises as ``run``."""
+        arriving = _called(future.result)  # without a time limit: artifacts of many sessions may be on the way
+        while not wait((arriving,), LOOK_SECONDS).done:
+            self._raise_if_over(waiting)
         try:
-            answer = future.result(timeout=self._options.lost_after)
+            answer = arriving.result()
         except Exception as error:
             self._raise_if_over(waiting)
-            if self._client.status != "running":
+            if self._is_disconnected() or getattr(error, "reason", None) == CONNECTION_LOST:
+                self._fail(self._lost_cluster())
                 raise self._lost_cluster() from error
             if future.status == "error" and not isinstance(error, untyped.KilledWorker):
                 raise RefusedTicketError(_short(error), began=True) from error
@@ -261,13 +267,17 @@ class DaskEngine:
                 if self._flag and not self._cancelled:
                     self.cancel()
                 silent = self._clock.seconds() - self._last_report > max(self._options.lost_after, CLUSTER_SECONDS)
-                if (self._client.status != "running" or silent) and not self._closed.is_set():
+                if (self._is_disconnected() or silent) and not self._closed.is_set():
                     self._fail(self._lost_cluster())
                     return
                 self._drop_frozen()
         # Without this thread nothing would notice a cancellation or lost workers, and ``run`` would wait for ever.
         except Exception as error:  # noqa: BLE001
             self._fail(EngineError(f"the workers cannot be watched: {_short(error)}", remedy="run with --resume"))
+
+    def _is_disconnected(self) -> bool:
+        """Whether the connection was lost; the client connects again, but its run is over on scheduler and workers."""
+        return self._client.status != "running" or self._client.scheduler_comm is not self._connection
 
     def _drop_frozen(self) -> None:
         """Make the scheduler forget workers that are silent for too long. Does not wait."""

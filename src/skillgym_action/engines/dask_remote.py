@@ -76,6 +76,9 @@ class RunLease(SchedulerPlugin):
 
     async def _report(self, scheduler: Any) -> None:
         while self.name in scheduler.plugins:
+            if self.client not in scheduler.clients:  # it has gone before this plug-in came
+                self.remove_client(scheduler, self.client)
+                return
             scheduler.log_event(self.name, {"workers": survey(self.run, scheduler)})
             await asyncio.sleep(SURVEY_SECONDS)
 

@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import os
 import tempfile
+import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -39,8 +40,12 @@ class WorkerHost:
     """What runs have on this worker: folders, and the environment that their slots get."""
 
     def __init__(self, environment: Mapping[str, str], own: Mapping[str, object]) -> None:
-        """``own``: settings that workers decide about, such as the user of agents."""
+        """``own``: settings that workers decide about, such as the user of agents.
+
+        ``shutdown`` is to be set once the worker shuts down.
+        """
         self._environment, self._own = environment, own
+        self.shutdown = threading.Event()
         base = Path(environment.get("TMPDIR") or tempfile.gettempdir()) / f"skillgym-workers-{os.getuid()}"
         base.mkdir(mode=0o711, exist_ok=True)
         if base.is_symlink() or base.stat().st_uid != os.getuid():
@@ -57,7 +62,7 @@ class WorkerHost:
         """The slots of a run. Raises OSError, BundleError."""
         folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=f"{announcement.digest[:12]}-"))
         try:
-            return SlotPool(announcement, folder, self._environment, self._own)
+            return SlotPool(announcement, folder, self._environment, self._own, self.shutdown)
         except (OSError, BundleError):
             remove_path(folder)
             raise
@@ -148,7 +153,9 @@ async def _connected(
         closed = asyncio.create_task(worker.finished())
         await asyncio.wait({stopping, closed}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
-        if not cancelled:
+        if cancelled:
+            host.shutdown.set()
+        else:
             log(f"the connection to {address} was lost")
     # With any error the scheduler was not reached; the caller tries again, and reports it after a while.
     except Exception as error:  # noqa: BLE001

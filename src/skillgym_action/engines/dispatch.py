@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skillgym_action.engines import EngineCancelledError, RefusedTicketError, Ticket, WorkerLostError
@@ -24,7 +24,7 @@ from skillgym_action.sessions.judge import CANCELLED_JUDGEMENT
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from skillgym_action.engines import Engine, SessionLine
     from skillgym_action.model.execution import Execution
@@ -40,7 +40,8 @@ OF_WORKER = ("agent-missing", "auth")  # classes of trouble that sessions on ano
 RunnerKey = tuple[str, str, str | None]
 POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 5.0  # after which a line says that the run waits for workers
-NO_WORKER = ""
+LOSSES_IN_A_ROW = 3  # after which a worker gets sessions only if there is no other one
+LOST = ""  # in place of the worker of a lane
 WORKSPACE_LOST = "the shared workspace of the sessions before was lost with its worker"
 
 
@@ -60,6 +61,25 @@ class Notices:
     lost: Callable[[float], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A session that is to run."""
+
+    execution: Execution
+    ticket: Ticket
+    notices: Notices
+    lost_on: set[str] = field(default_factory=set)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        return self.ticket.repetition, self.ticket.session
+
+    @property
+    def runner(self) -> RunnerKey:
+        """Other suites and arms may have another CLI or key for a runner of the same name."""
+        return self.ticket.suite, self.ticket.runner, self.ticket.arm
+
+
 class Dispatcher:
     """The sessions of one run on the workers of an engine. Thread-safe."""
 
@@ -71,6 +91,7 @@ class Dispatcher:
         self._taken: Counter[str] = Counter()
         self.most_slots = 0  # that all workers together had
         self._unusable: dict[str, str] = {}
+        self._losses_in_a_row: Counter[str] = Counter()
         self._troubled: dict[RunnerKey, set[str]] = {}
         self._lanes: dict[str, str] = {}  # lane -> the worker with the workspace of its finished sessions
         self._without_workers: float | None = None
@@ -85,46 +106,48 @@ class Dispatcher:
         Raises EngineError if the cluster is lost, or has no worker.
         """
         self.settle()
-        ticket = ticket_of(execution, position, digest)
+        request = _Request(execution, ticket_of(execution, position, digest), notices)
         losses, is_started = 0, False
         while True:
             notices.place.give_back()  # of a session that was lost, or of a worker that cannot run it
-            worker = self._acquire(ticket.lane, _runner_of(ticket), notices.place)
+            worker = self._acquire(request)
             try:
-                if refusal := _begun(notices, worker, is_started=is_started):
+                if worker is None:
+                    return CANCELLED_JUDGEMENT
+                if refusal := notices.refusal():
                     return refusal
-                is_started = True
+                if not is_started:
+                    notices.started()
+                    is_started = True
                 began = self._services.clock.seconds()
-                session = self._run_on(worker or "", ticket, execution, notices)
-                if session is None:
-                    continue
-                self._thread.worker, worker = worker, None  # released by ``settle``
+                try:
+                    session = self._run_on(worker, request)
+                except WorkerLostError as error:
+                    losses += error.sent
+                    session = self._lost(request, losses, error)
+                except RefusedTicketError as error:
+                    session = self._refused(request, worker, error, began)
+                if session:
+                    self._thread.worker, worker = worker, None  # released by ``settle``
+                    return session
             except EngineCancelledError:
                 return CANCELLED_JUDGEMENT
-            except WorkerLostError as error:
-                losses += error.sent
-                if lost := self._lost(ticket, execution, losses, error, notices):
-                    return lost
-            except RefusedTicketError as error:
-                if error.of_worker:
-                    self._leave_out(worker or "", error.reason)
-                    continue
-                return self._refused(ticket, execution, error, began)
-            else:
-                return session
             finally:
                 self._release(worker)
 
-    def _run_on(self, worker: str, ticket: Ticket, execution: Execution, notices: Notices) -> SessionResult | None:
+    def _run_on(self, worker: str, request: _Request) -> SessionResult | None:
         """Run a session on a worker, unless the workspace that it shares with finished ones was on another one.
 
-        None: this worker cannot run it, and another one may be able to.
+        None: this worker cannot run it, and another one may be able to. Raises as ``Engine.run``.
         """
+        ticket = request.ticket
         if self._lanes.get(ticket.lane or "", worker) != worker:
-            return self._worker_lost(execution, (ticket.repetition, ticket.session), WORKSPACE_LOST)
+            return self._troubled_session(request, "worker-lost", WORKSPACE_LOST)
         began = self._services.clock.seconds()
-        session = self._accepted(self._engine.run(ticket, worker, notices.judging), ticket, execution, began)
-        if ticket.lane not in self._lanes and self._is_of_worker(session, ticket, worker):
+        session = self._accepted(self._engine.run(ticket, worker, request.notices.judging), request, began)
+        with self._changed:
+            self._losses_in_a_row.pop(worker, None)
+        if ticket.lane not in self._lanes and self._is_left_to_others(session, request, worker):
             return None
         if ticket.lane:
             self._lanes[ticket.lane] = worker
@@ -141,47 +164,50 @@ class Dispatcher:
 
     # --- slots --------------------------------------------------------------------------------------
 
-    def _acquire(self, lane: str | None, runner: RunnerKey, place: Place) -> str | None:
+    def _acquire(self, request: _Request) -> str | None:
         """Wait until a slot and the place are free, which are then taken; the slot's worker. None: cancelled.
 
         Nothing is taken while the thread waits: two threads with one of both each would wait for each other.
 
         Raises EngineError.
         """
-        if lane is not None:
-            return self._wait(lane, runner, place)
+        if request.ticket.lane is not None:
+            return self._wait(request)
         # Of the threads that wait for the same places and workers, one looks at them, the others wait for that.
         with self._changed:
-            awaited = place.provider, frozenset(self._troubled.get(runner, ()))
-        with self._turns.setdefault(awaited, threading.Lock()):
-            return self._wait(None, runner, place)
+            avoided = frozenset(self._troubled.get(request.runner, ())), frozenset(request.lost_on)
+        with self._turns.setdefault((request.notices.place.provider, *avoided), threading.Lock()):
+            return self._wait(request)
 
-    def _wait(self, lane: str | None, runner: RunnerKey, place: Place) -> str | None:
+    def _wait(self, request: _Request) -> str | None:
         with self._changed:
             while not self._services.cancelled:
-                worker = self._free_worker(lane, runner)
-                if worker and place.take():
+                worker = self._free_worker(request)
+                if worker and request.notices.place.take():
                     self._taken[worker] += 1
                     return worker
                 self._changed.wait(POLL_SECONDS)
         return None
 
-    def _free_worker(self, lane: str | None, runner: RunnerKey) -> str | None:
-        bound = self._lanes.get(lane) if lane else None  # its slot is there, even if the worker can start no other one
-        workers = {name: slots for name, slots in self._engine.slots() if name not in self._unusable or name == bound}
+    def _free_worker(self, request: _Request) -> str | None:
+        bound = self._lanes.get(request.ticket.lane or "")  # its slot is there, even if it can start no other one
+        connected = dict(self._engine.slots())
+        self._unusable = {name: reason for name, reason in self._unusable.items() if name in connected}
+        workers = {name: slots for name, slots in connected.items() if name not in self._unusable or name == bound}
         self.most_slots = max(self.most_slots, sum(workers.values()))
         if bound is not None and bound in workers:
             workers = {bound: workers[bound]}
         else:
-            troubled = self._troubled.get(runner, set())
-            workers = {name: slots for name, slots in workers.items() if name not in troubled} or workers
+            troubled = self._troubled.get(request.runner, set())
+            losing = {name for name, losses in self._losses_in_a_row.items() if losses >= LOSSES_IN_A_ROW}
+            workers = _without(losing, _without(request.lost_on, _without(troubled, workers)))
         self._check_patience(workers)
         free = {name: slots - self._taken[name] for name, slots in workers.items()}
         best = max(free, key=lambda name: free[name], default=None)
         return best if best is not None and free[best] > 0 else None
 
     def _check_patience(self, workers: Mapping[str, int]) -> None:
-        """Raises EngineError if there is no worker for too long, or if none that there are can run this plan."""
+        """Raises EngineError if there is no worker for too long, or if none of the connected ones can run this plan."""
         if any(workers.values()):
             self._without_workers = None
             return
@@ -216,22 +242,22 @@ class Dispatcher:
         if is_new:
             self._log(f"the worker {worker} gets no sessions: {reason[:MAX_REFUSAL_CHARACTERS]}")
 
-    def _is_of_worker(self, session: SessionResult, ticket: Ticket, worker: str) -> bool:
-        """Whether a session cost nothing, since its worker has no CLI or no valid key, and another one may have them.
+    def _is_left_to_others(self, session: SessionResult, request: _Request, worker: str) -> bool:
+        """Whether a session did nothing, since its worker has no CLI or no valid key, and another one may have them.
 
         The worker then gets no more sessions of the runner. Raises EngineError.
         """
         trouble = session.trouble
-        if trouble is None or trouble.kind not in OF_WORKER or session.agent_cost.usd != 0:
+        if trouble is None or trouble.kind not in OF_WORKER or not _did_nothing(session):
             return False
         with self._changed:
-            troubled = self._troubled.setdefault(_runner_of(ticket), set())
+            troubled = self._troubled.setdefault(request.runner, set())
             is_new = worker not in troubled
             troubled.add(worker)
             is_left = any(name not in troubled and name not in self._unusable for name, _ in self._engine.slots())
         if is_new:
             reason = trouble.message[:MAX_REFUSAL_CHARACTERS]
-            self._log(f"the worker {worker} gets no sessions of {ticket.runner}: {reason}")
+            self._log(f"the worker {worker} gets no sessions of {request.ticket.runner}: {reason}")
         return is_left
 
     def _log(self, line: str) -> None:
@@ -239,77 +265,76 @@ class Dispatcher:
 
     # --- results ------------------------------------------------------------------------------------
 
-    def _accepted(self, answer: SessionLine, ticket: Ticket, execution: Execution, began: float) -> SessionResult:
+    def _accepted(self, answer: SessionLine, request: _Request, began: float) -> SessionResult:
         try:
-            return self._accept(answer, ticket, execution, self._services.directory)
+            return self._accept(answer, request.ticket, request.execution, self._services.directory)
         except InvalidAnswerError as error:
             reason = f"the worker's answer was refused: {str(error)[:MAX_REFUSAL_CHARACTERS]}"
             seconds = self._services.clock.seconds() - began
-            return self._errored(execution, (ticket.repetition, ticket.session), reason, Cost(), seconds)
+            return self._troubled_session(request, "worker-answer", reason, Cost(), seconds)
 
-    def _lost(
-        self, ticket: Ticket, execution: Execution, losses: int, error: WorkerLostError, notices: Notices
-    ) -> SessionResult | None:
+    def _lost(self, request: _Request, losses: int, error: WorkerLostError) -> SessionResult | None:
         """The result of a session whose worker was lost; None: it runs again. If it was sent, its cost is charged."""
-        has_workspace = ticket.lane in self._lanes
-        if ticket.lane and has_workspace:
-            self._lanes[ticket.lane] = NO_WORKER
+        lane = request.ticket.lane
+        has_workspace = lane in self._lanes
+        if lane and has_workspace:
+            self._lanes[lane] = LOST
         if not error.sent:
             return None
         seconds = self._services.clock.seconds() - error.began
-        notices.lost(seconds)
+        request.notices.lost(seconds)
+        request.lost_on.add(error.worker)
+        with self._changed:
+            self._losses_in_a_row[error.worker] += 1
+            has_many = self._losses_in_a_row[error.worker] == LOSSES_IN_A_ROW
+        if has_many:
+            self._log(f"the worker {error.worker} lost {LOSSES_IN_A_ROW} sessions in a row; others are preferred")
         message = f"the worker was lost {losses} times" if losses > 1 else "the worker was lost"
         if has_workspace:
             message = WORKSPACE_LOST
         elif losses <= self._options.lost_retries:
-            self._log(
-                f"{execution.title}: the worker {error.worker} was lost after {seconds:.1f} s; the session runs again"
-            )
+            title = request.execution.title
+            self._log(f"{title}: the worker {error.worker} was lost after {seconds:.1f} s; the session runs again")
             return None
-        if ticket.lane:
-            self._lanes[ticket.lane] = NO_WORKER
-        return self._worker_lost(execution, (ticket.repetition, ticket.session), message, seconds)
+        if lane:
+            self._lanes[lane] = LOST
+        return self._troubled_session(request, "worker-lost", message, seconds=seconds)
 
-    def _worker_lost(
-        self, execution: Execution, position: tuple[int, int], message: str, seconds: float = 0.0
-    ) -> SessionResult:
-        trouble = Trouble(kind="worker-lost", message=message)
-        return self._with_trouble(execution, position, trouble, NOTHING_SPENT, seconds)
+    def _refused(
+        self, request: _Request, worker: str, error: RefusedTicketError, began: float
+    ) -> SessionResult | None:
+        """The result of a session that a worker refused or did not finish; None: another worker may run it."""
+        if error.of_worker:
+            self._leave_out(worker, error.reason)
+            return None
+        if not error.began:
+            return self._troubled_session(
+                request, "worker-answer", f"the worker did not run the session: {error.reason}"
+            )
+        if request.ticket.lane:  # its process has ended, with the workspace
+            self._lanes[request.ticket.lane] = LOST
+        seconds = self._services.clock.seconds() - began
+        return self._troubled_session(request, "worker-answer", f"the worker failed: {error.reason}", Cost(), seconds)
 
-    def _refused(self, ticket: Ticket, execution: Execution, error: RefusedTicketError, began: float) -> SessionResult:
-        position = ticket.repetition, ticket.session
-        if error.began:
-            if ticket.lane:  # its process has ended, with the workspace
-                self._lanes[ticket.lane] = NO_WORKER
-            seconds = self._services.clock.seconds() - began
-            return self._errored(execution, position, f"the worker failed: {error.reason}", Cost(), seconds)
-        reason = f"the worker did not run the session: {error.reason}"
-        return self._errored(execution, position, reason, NOTHING_SPENT)
-
-    def _errored(
-        self, execution: Execution, position: tuple[int, int], reason: str, cost: Cost, seconds: float = 0.0
-    ) -> SessionResult:
-        return self._with_trouble(execution, position, Trouble(kind="worker-answer", message=reason), cost, seconds)
-
-    def _with_trouble(
-        self, execution: Execution, position: tuple[int, int], trouble: Trouble, cost: Cost, seconds: float
+    def _troubled_session(
+        self, request: _Request, kind: str, message: str, cost: Cost = NOTHING_SPENT, seconds: float = 0.0
     ) -> SessionResult:
         directory = self._services.directory
-        directory.folder(session_folders(execution, position)["session"])
-        return troubled_session(execution, position, directory.redactor.redacted(trouble), cost, seconds)
+        directory.folder(session_folders(request.execution, request.position)["session"])
+        trouble = directory.redactor.redacted(Trouble(kind=kind, message=message))
+        return troubled_session(request.execution, request.position, trouble, cost, seconds)
 
 
-def _begun(notices: Notices, worker: str | None, *, is_started: bool) -> Judgement | None:
-    """Why the session must not start; None: it is to be sent, which was noted now or before."""
-    refusal = notices.refusal() if worker else CANCELLED_JUDGEMENT
-    if refusal is None and not is_started:
-        notices.started()
-    return refusal
+def _without(avoided: Iterable[str], workers: dict[str, int]) -> dict[str, int]:
+    """The workers without the avoided ones; all, if no other one is left."""
+    return {name: slots for name, slots in workers.items() if name not in avoided} or workers
 
 
-def _runner_of(ticket: Ticket) -> RunnerKey:
-    """Other suites and arms may have another CLI or key for a runner of the same name."""
-    return ticket.suite, ticket.runner, ticket.arm
+def _did_nothing(session: SessionResult) -> bool:
+    """Whether no model answered: the session cost nothing, or its agent does not report costs and said nothing."""
+    if session.agent_cost.usd is not None:
+        return session.agent_cost.usd == 0
+    return not (session.result.usage.output_tokens or session.result.usage.output_chars)
 
 
 def ticket_of(execution: Execution, position: tuple[int, int], digest: str) -> Ticket:

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
 
     from skillgym_action.engines import Announcement
 
+POLL_SECONDS = 0.2
+TEMPORARY = "tmp"  # the folder for temporary files, in that of a slot
 Answer = tuple[str, bytes, bytes]
 """Kind (line, refused, failed, unusable, lost, gone, ended), then a line or a reason, then an archive.
 
-``gone``: the slot had ended before the ticket could be sent.
+``gone``: the slot ended before the session began.
 """
 
 
@@ -51,7 +54,10 @@ class SlotEndedError(Exception):
 
 
 class SlotPool:
-    """The slots of one run on one worker. They are started when they are needed, and used again. Thread-safe."""
+    """The slots of one run on one worker. They are started when they are needed, and used again. Thread-safe.
+
+    Each has a folder for its files, workspaces and answers, which is removed when it has ended.
+    """
 
     def __init__(
         self,
@@ -59,19 +65,16 @@ class SlotPool:
         folder: Path,
         environment: Mapping[str, str],
         own: Mapping[str, object],
+        shutdown: threading.Event,
         settings: SlotSettings = DEFAULT_SETTINGS,
     ) -> None:
-        """``folder``: a new one for files, workspaces and answers. ``own``: what the worker decides about sessions.
+        """``folder``: a new one. ``own``: what the worker decides about sessions. ``shutdown``: set once it shuts down.
 
         Raises OSError, BundleError.
         """
         self._announcement, self._folder, self._own = announcement, folder, dict(own)
-        self._settings = settings
-        temporary = folder / "tmp"
-        temporary.mkdir(parents=True)
-        for each in (folder, temporary):
-            each.chmod(0o711)  # agents may run as another user
-        self._environment = {**environment, "TMPDIR": str(temporary)}
+        self._environment, self._shutdown, self._settings = environment, shutdown, settings
+        _make_folder(folder)
         self._lock = threading.Condition()
         self._idle: list[_Slot] = []
         self._lanes: dict[str, _Slot] = {}
@@ -121,26 +124,28 @@ class SlotPool:
             with self._lock:
                 was_cancelled = key not in self._busy or self._closed
                 self._lanes.pop(lane, None)
-            if slot:  # the ticket was sent
+            if slot:
                 slot.end()
-            kind = "lost" if slot else "unusable"
+            kind = slot.kind_of_loss() if slot else "unusable"
             return ("ended" if was_cancelled else kind), str(error).encode(), b""
         finally:
             with self._lock:
                 self._busy.pop(key, None)
+            self._remove_ended()
+        if answer[0] == "unusable":
+            slot.end()
         with self._lock:
-            if slot and not lane and slot.is_alive() and answer[0] != "unusable":
+            if not lane and slot.is_alive():
                 self._idle.append(slot)
-            self._forget_ended()
         return answer
 
-    def _forget_ended(self) -> None:
-        busy = self._busy.values()
-        ended = [slot for slot in self._started if not slot.is_running() and slot not in busy]
-        self._started = [slot for slot in self._started if slot not in ended]
+    def _remove_ended(self) -> None:
+        with self._lock:
+            busy = self._busy.values()
+            ended = [slot for slot in self._started if not slot.is_running() and slot not in busy]
+            self._started = [slot for slot in self._started if slot not in ended]
         for slot in ended:
-            slot.end()
-            slot.wait(waits_for_hooks=False)
+            slot.remove()
 
     def _idle_slot(self) -> _Slot | None:
         """One that is alive; an idle one may have been killed."""
@@ -173,8 +178,8 @@ class SlotPool:
         return slot
 
     def _started_in(self, folder: Path) -> _Slot:
-        folder.mkdir()
-        folder.chmod(0o711)
+        _make_folder(folder)
+        _make_folder(folder / TEMPORARY)
         files = self._folder / "files"
         if not files.exists():  # agents have a user of their own, and each slot closes its checkout to it
             files = folder / "files"
@@ -198,7 +203,7 @@ class SlotPool:
     def close(self, *, waits_for_hooks: bool = True) -> None:
         """End all slots and remove the files. Slots without a session run the hooks that come last before.
 
-        ``waits_for_hooks``: for as long as their own time limits permit.
+        ``waits_for_hooks``: for as long as their own time limits permit, unless the worker shuts down meanwhile.
         """
         with self._lock:
             self._closed = True
@@ -211,9 +216,22 @@ class SlotPool:
                 slot.end()
             else:
                 slot.finish()
+        began = time.monotonic()
         for slot in started:  # also those whose sessions were given up: one that does not end is killed
-            slot.wait(waits_for_hooks=waits_for_hooks)
+            while not slot.has_ended(within=POLL_SECONDS):
+                if waits_for_hooks and self._shutdown.is_set():
+                    waits_for_hooks, began = False, time.monotonic()
+                    for each in started:
+                        each.end()
+                slot.kill_after(began, with_hooks=waits_for_hooks)
+            slot.remove()
         remove_path(self._folder)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder that the user of agents can enter."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o711)
 
 
 class _Slot:
@@ -223,17 +241,19 @@ class _Slot:
         self, folder: Path, environment: Mapping[str, str], opening: Mapping[str, object], settings: SlotSettings
     ) -> None:
         """Raises OSError."""
+        self._folder = folder
         self._process = subprocess.Popen(
             settings.argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=folder,
-            env=dict(environment),
+            env={**environment, "TMPDIR": str(folder / TEMPORARY)},
             start_new_session=True,
         )
         self._sending = threading.Lock()
         self._end_seconds = settings.end_seconds
         self._hook_seconds, self._runs_hooks = 0.0, False
+        self._has_replied = self._has_begun = False
         with suppress(SlotEndedError):  # its first ticket is lost then
             self.send(opening)
 
@@ -259,11 +279,14 @@ class _Slot:
 
     def run(self, ticket: str, judging: Callable[[], None]) -> Answer:
         """Raises SlotEndedError if the process ends, OSError if its answer cannot be read."""
+        self._has_begun = False
         self.send({"ticket": json.loads(ticket)})
         while True:
             reply = self._reply()
-            if reply.get("event") == "judging":
-                judging()
+            self._has_replied = self._has_begun = True
+            if event := reply.get("event"):
+                if event == "judging":
+                    judging()
             elif "archive" in reply:
                 self._hook_seconds = max(self._hook_seconds, float(reply.get("ending", 0.0)))
                 archive = Path(reply["archive"])
@@ -285,26 +308,46 @@ class _Slot:
         reply: dict[str, Any] = json.loads(line)
         return reply
 
+    def kind_of_loss(self) -> str:
+        """The kind of the answer to a ticket during which the process ended.
+
+        A process that ended before its first session began would end again.
+        """
+        if self._has_begun:
+            return "lost"
+        return "gone" if self._has_replied else "unusable"
+
     def finish(self) -> None:
-        """Let it run the hooks that come last, and end."""
+        """Let it run the hooks that come last, and end. They are cancelled once its input is closed."""
         with suppress(SlotEndedError):
             self.send({"end": True})
             self._runs_hooks = True
-        self.end()
 
     def end(self) -> None:
         """Close its input: it ends its programs and itself."""
         with suppress(OSError, ValueError):
             self._stdin.close()
 
-    def wait(self, *, waits_for_hooks: bool) -> None:
-        """Wait for its end; kill it if that takes too long."""
-        seconds = self._end_seconds + (self._hook_seconds if self._runs_hooks and waits_for_hooks else 0.0)
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
+    def has_ended(self, within: float) -> bool:
+        """Whether the process ends within so many seconds."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(within)
+        return not self.is_running()
+
+    def kill_after(self, began: float, *, with_hooks: bool) -> None:
+        """Kill the process if it was to end at ``began``, a time of the monotonic clock, and needs too long.
+
+        ``with_hooks``: it may also use the time limits of the hooks that come last.
+        """
+        seconds = self._end_seconds + (self._hook_seconds if self._runs_hooks and with_hooks else 0.0)
+        if time.monotonic() - began > seconds:
             print(f"a slot did not end within {seconds:g} s, and is killed", file=sys.stderr, flush=True)  # noqa: T201
             self._process.kill()
             self._process.wait()
+
+    def remove(self) -> None:
+        """Remove the files of a process that has ended."""
+        self.end()
         if self._process.stdout:
             self._process.stdout.close()
+        remove_path(self._folder)

@@ -30,7 +30,7 @@ EXIT_CODES = {
     ExitCode.INVALID_INPUT: "usage, configuration or suite error, or nothing to run",
     ExitCode.INCONCLUSIVE: "inconclusive: sessions could not be judged, or results could not be written",
     ExitCode.CANCELLED: "cancelled by SIGINT or SIGTERM; results so far are reported",
-    ExitCode.INTERNAL_ERROR: "internal error; please report it with the file that the message names",
+    ExitCode.INTERNAL_ERROR: "internal error; please report it, and attach the file that the message names",
     ExitCode.BROKEN_PIPE: "the reader of standard output has exited; a run still finishes and writes its reports",
 }
 """The meanings in ``--help`` and in the documentation, in that order."""

@@ -39,7 +39,7 @@ class EngineSettings(ProviderSettings, BaseModel):
         Option(
             RUN,
             "ADDRESS|local",
-            "Where to run sessions: local, or on the workers of the Dask cluster at dask://HOST:PORT.",
+            "Where to run sessions: on this machine (local), or on a Dask cluster (dask://HOST:PORT).",
         ),
         Input("engine"),
     ] = None

@@ -54,7 +54,12 @@ class ForeignSettings(BaseModel):
     reporter: Annotated[
         str | None,
         AfterValidator(reporter_of_skillgym),
-        Option(RUN, "NAME", "Reporter of skillgym; json and json-summary have the effect of --json.", variable=False),
+        Option(
+            RUN,
+            "NAME",
+            "Reporter of skillgym; only json and json-summary have an effect, the same as --json.",
+            variable=False,
+        ),
     ] = None
     snapshots: Annotated[
         str | None, Option(RUN, "FILE", "File with token snapshots; same as snapshots.path.", variable=False)

@@ -86,7 +86,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     paths: Annotated[Lines, Input("suites")] = ()
     suites_from: Annotated[
         str | None,
-        Option(SELECT, "DIR", "Read suites and configuration from DIR, a checkout of the base commit."),
+        Option(SELECT, "DIR", "Read suites and configuration from DIR, such as a checkout of the base commit."),
         Input("suites-from"),
     ] = None
     config: Annotated[
@@ -135,13 +135,13 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = ()
     changed_skills: Annotated[
         bool,
-        Option(SELECT, None, "Select only suites of skills whose files or evals differ from the base."),
+        Option(SELECT, None, "Select only suites of skills whose files or evals differ from the merge base."),
         Input("changed-skills"),
     ] = False
     changed_only: Annotated[
-        bool, Option(SELECT, None, "Select only cases whose inputs differ from the base."), Input("changed-only")
+        bool, Option(SELECT, None, "Select only cases whose inputs differ from the merge base."), Input("changed-only")
     ] = False
-    base: Annotated[str | None, Option(SELECT, "REF", "Branch or commit whose merge base --changed-only uses.")] = None
+    base: Annotated[str | None, Option(SELECT, "REF", "Branch or commit to use as base of --changed-only.")] = None
     agentv_compat: Annotated[
         bool,
         Option(
@@ -179,7 +179,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     stop_early: Annotated[
         bool,
-        Option(RUN, None, "End an execution once its result is decided; rates include only first sessions."),
+        Option(RUN, None, "End an execution once its result is decided; rates then include only its first session."),
         Input("stop-early"),
     ] = False
     stop: Annotated[
@@ -190,7 +190,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     retry: Annotated[
         NonNegativeInt | None,
-        Option(RUN, "N", "Retry failed (not errored) repetitions up to N times.", aliases=("repeat-failure",)),
+        Option(RUN, "N", "Retry each failed (not errored) repetition up to N times.", aliases=("repeat-failure",)),
         Input("retry"),
     ] = None
     on_limit: Annotated[
@@ -216,18 +216,18 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             RUN,
             "USD",
-            "Maximum cost; once it is spent, no session starts. With a store, the forecast is checked before the run.",
+            "Maximum cost; once it is spent, no more sessions start. With a store, the forecast is checked first.",
         ),
         Input("max-cost"),
     ] = None
     allow_partial: Annotated[
         bool,
-        Option(RUN, None, "Run up to --max-cost, even if the forecast for the whole run is higher."),
+        Option(RUN, None, "Start even if the forecast is above --max-cost; the run ends once this amount is spent."),
         Input("allow-partial"),
     ] = False
     maxfail: Annotated[
         PositiveInt | None,
-        Option(RUN, "N", "Start no more sessions once N executions failed, passed unexpectedly or are errored."),
+        Option(RUN, "N", "Start no more sessions once N executions failed, passed unexpectedly or were errored."),
         Input("maxfail"),
     ] = None
     exitfirst: Annotated[bool, Option(RUN, None, "Same as --maxfail 1.", short="x")] = False
@@ -249,7 +249,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             RUN,
             "WHAT",
-            "Workspace files to archive: changed, none, or all (whole workspaces of sessions that are not green).",
+            "Workspace files to archive: changed, none, or all (also whole workspaces of sessions that are not green).",
         ),
         Input("keep"),
     ] = None
@@ -278,7 +278,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = False
     allow_changed_suites: Annotated[
         bool,
-        Option(REPORT, None, "Include results of suites that differ from those of the checkout in the verdict."),
+        Option(REPORT, None, "In the verdict, include the results of suites that differ from those of the checkout."),
         Input("allow-changed-suites"),
     ] = False
 
@@ -307,7 +307,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             GATE,
             "POINTS",
-            "Minimum uplift over each other arm, in percentage points, -100 to 100; below it the run fails.",
+            "Minimum uplift of the deciding arm over each other arm, -100 to 100 points; below it the run fails.",
         ),
         Input("min-uplift"),
     ] = None
@@ -316,7 +316,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             (*DECIDE, "view"),
             "PATH|auto",
-            "Run directory or results file to compare with; auto: the results of the base in the store.",
+            "Run directory or results file to compare with; auto: the results of the base branch in the store.",
         ),
         Input("baseline"),
     ] = None
@@ -328,7 +328,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
 
     store: Annotated[
         StoreName | None,
-        Option(STORED, "branch|artifact|path=PATH|none", "Where to read and store the results of runs."),
+        Option(STORED, "branch|artifact|path=PATH|none", "Store of earlier results, to which a run may add its own."),
         Input("store"),
     ] = None
     store_write: Annotated[
@@ -357,7 +357,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             GATE,
             "KIND=PATH",
-            f"Write an additional report: {', '.join((*REPORTERS, *FOLDER_REPORTS))}. The path - is stdout.",
+            f"Write an additional report of KIND {', '.join((*REPORTERS, *FOLDER_REPORTS))}. The path - is stdout.",
             repeatable=True,
         ),
     ] = ()

@@ -29,7 +29,7 @@ class ShardSettings(BaseModel):
     shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only shard I of N."), Input("shard")] = None
     plan: Annotated[
         str | None,
-        Option((*PLANNED, "report"), "FILE", "File of the stored plan of all shards; `list --matrix` writes it."),
+        Option((*PLANNED, "report"), "FILE", "File with the stored plan of all shards, which `list --matrix` writes."),
         Input("plan"),
     ] = None
     durations: Annotated[

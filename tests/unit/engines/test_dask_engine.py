@@ -73,8 +73,21 @@ class Failed(Unending):
     def add_done_callback(self, ended: Callable[[object], None]) -> None:
         ended(self)
 
-    def result(self, timeout: float) -> None:  # noqa: ARG002
+    def result(self) -> None:
         raise self.error
+
+
+class Arriving(Unending):
+    """A task that has ended, whose answer needs a while to arrive."""
+
+    status = "finished"
+
+    def add_done_callback(self, ended: Callable[[object], None]) -> None:
+        ended(self)
+
+    def result(self) -> tuple[str, bytes, bytes]:
+        time.sleep(1)
+        return "line", b"{}", b""
 
 
 class FakeClient:
@@ -88,6 +101,7 @@ class FakeClient:
         self.future = Unending()
         self.sent = threading.Event()
         self.tell: Callable[[Any], None] = print
+        self.scheduler_comm = object()
 
     @property
     def status(self) -> str:
@@ -120,7 +134,7 @@ class Opened:
     def __init__(self, cancelled: Cancellation, **workers: dict[str, Any]) -> None:
         self.cancelled = cancelled
         self.client = FakeClient(workers)
-        options = EngineOptions(address="tcp://127.0.0.1:1")
+        options = EngineOptions(address="tcp://127.0.0.1:1", lost_after=0.5)
         self.engine = DaskEngine(options, Clock(), cancelled, lambda _: None, lambda *_, **__: self.client)
         self.engine.open(ANNOUNCEMENT)
         self.error: BaseException | None = None
@@ -215,4 +229,35 @@ def test_only_tasks_of_workers_that_are_gone_are_lost(opened: Callable[..., Open
     one = opened(good=worker())
     one.client.future = Failed(error)
     with pytest.raises(raised):
+        one.engine.run(TICKET, "good", lambda: None)
+
+
+def test_an_answer_that_arrives_slowly_is_not_lost(opened: Callable[..., Opened]) -> None:
+    one = opened(good=worker())
+    one.client.future = Arriving()
+    assert one.engine.run(TICKET, "good", lambda: None).line == b"{}"
+
+
+def test_a_worker_that_leaves_while_its_answer_arrives_is_lost(opened: Callable[..., Opened]) -> None:
+    one = opened(good=worker())
+    one.client.future = Arriving()
+    threading.Timer(0.3, lambda: one.client.tell({"lost": "good"})).start()
+    with pytest.raises(WorkerLostError):
+        one.engine.run(TICKET, "good", lambda: None)
+
+
+def test_a_connection_that_was_made_again_ends_the_run(opened: Callable[..., Opened]) -> None:
+    """The scheduler has removed what belongs to the run, and workers have ended their slots."""
+    one = opened(good=worker())
+    one.client.scheduler_comm = object()
+    assert isinstance(one.ended(), EngineError)
+    with pytest.raises(EngineError, match="was lost"):
+        one.engine.slots()
+
+
+def test_a_task_of_a_lost_connection_is_no_lost_session(opened: Callable[..., Opened]) -> None:
+    one = opened(good=worker())
+    error = distributed.client.FutureCancelledError("key", "scheduler-connection-lost")
+    one.client.future = Failed(error)
+    with pytest.raises(EngineError, match="was lost"):
         one.engine.run(TICKET, "good", lambda: None)

@@ -18,7 +18,7 @@ from skillgym_action.engines import RefusedTicketError, SessionLine, Ticket, Wor
 from skillgym_action.engines.answers import NOTHING_SPENT, troubled_session
 from skillgym_action.engines.dispatch import Dispatcher
 from skillgym_action.model.result import Judgement, SessionResult
-from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.session_report import Cost, Trouble, Usage
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.engine_options import EngineOptions
 
@@ -97,15 +97,18 @@ def run(tmp_path: Path) -> Callable[..., RunReport]:
         models: tuple[str, ...] = ("claude-sonnet-4-5",),
         observer: Watched | None = None,
         of_run: dict[str, Any] | None = None,
+        accept: Any = result_of,
+        lost_retries: int = 2,
         **given: Any,
     ) -> RunReport:
         """``of_run``: the section ``run`` of the configuration."""
+        options = EngineOptions(address="tcp://127.0.0.1:1", lost_retries=lost_retries)
 
         @contextmanager
         def workers(services: Services) -> Iterator[Dispatcher]:
             timer = threading.Timer(HANGS_AFTER, services.cancelled.set)
             timer.start()
-            yield Dispatcher(engine, services, EngineOptions(address="tcp://127.0.0.1:1"), result_of)
+            yield Dispatcher(engine, services, options, accept)
             timer.cancel()
 
         agents = {model: runner("true", output="events", model=model) for model in models}
@@ -241,3 +244,115 @@ def test_no_session_runs_in_another_workspace_than_those_before_it(run, tmp_path
     assert (statuses(report), engine.cases) == (["passed", "errored", "errored"], ["c0", "c1"])
     assert report.results[2].judgement.failure_class.id == "worker-lost"
     assert sum('"event":"lost"' in line for line in lines) == journal
+
+
+class Workers(Slots):
+    """Two workers with a slot each. ``bad``: what the first one does; it ends sessions sooner than the other one."""
+
+    def __init__(self, bad: Callable[[Ticket], SessionLine]) -> None:
+        super().__init__(1, lambda *_: PASSED)
+        self.bad = bad
+        self.tickets: Counter[str] = Counter()
+
+    def slots(self) -> list[tuple[str, int]]:
+        return [("bad", 1), ("good", 1)]
+
+    def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:
+        self.tickets[worker] += 1
+        if worker == "bad":
+            return self.bad(ticket)
+        return super().run(ticket, worker, judging)
+
+
+def loses(_: Ticket) -> SessionLine:
+    time.sleep(0.02)
+    raise WorkerLostError("bad", time.monotonic())
+
+
+def test_a_worker_that_loses_sessions_again_and_again_gets_no_more_while_there_are_others(run) -> None:
+    engine = Workers(loses)
+    report = run(engine, number=20)
+    assert statuses(report) == ["passed"] * 20
+    assert engine.tickets == {"bad": 3, "good": 20}
+
+
+def test_a_lost_session_runs_again_on_another_worker(run) -> None:
+    engine = Workers(loses)
+    report = run(engine, number=1)
+    assert statuses(report) == ["passed"]
+    assert engine.tickets == {"bad": 1, "good": 1}
+
+
+@pytest.mark.parametrize(
+    ("cost", "usage", "expected"),
+    [
+        pytest.param(NOTHING_SPENT, Usage(), "passed", id="it cost nothing"),
+        pytest.param(Cost(), Usage(input_chars=10), "passed", id="costs are not reported, and no model answered"),
+        pytest.param(Cost(), Usage(output_chars=10), "errored", id="a model answered"),
+        pytest.param(Cost(usd=0.1), Usage(), "errored", id="it cost something"),
+    ],
+)
+def test_a_session_without_a_valid_key_runs_on_another_worker_if_it_cost_nothing(run, cost, usage, expected) -> None:
+    def accept(answer: SessionLine, ticket: Ticket, execution: Execution, directory: RunDirectory) -> SessionResult:
+        if answer.line == PASSED:
+            return result_of(answer, ticket, execution, directory)
+        trouble = Trouble(kind="auth", message="401")
+        session = troubled_session(execution, (ticket.repetition, ticket.session), trouble, cost)
+        directory.folder(session.result.directory or "")
+        return replace(session, result=replace(session.result, usage=usage))
+
+    report = run(Workers(lambda _: SessionLine(line=b"401", archive=b"")), number=1, accept=accept)
+    assert statuses(report) == [expected]
+
+
+class Replaced(Slots):
+    """The only worker cannot run the plan; it leaves, and another one comes after a while."""
+
+    def __init__(self) -> None:
+        super().__init__(1, lambda *_: PASSED)
+        self.left: float | None = None
+
+    def slots(self) -> list[tuple[str, int]]:
+        if self.left is None:
+            return [("bad", 1)]
+        return [("good", 1)] if time.monotonic() - self.left > 1 else []
+
+    def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:
+        if worker == "bad":
+            self.left = time.monotonic()
+            raise RefusedTicketError("a key is missing", of_worker=True)
+        return super().run(ticket, worker, judging)
+
+
+def test_a_run_waits_for_a_worker_in_place_of_one_that_cannot_run_the_plan(run) -> None:
+    assert statuses(run(Replaced(), number=2)) == ["passed"] * 2
+
+
+class Failing(Slots):
+    """Its sessions end with an error."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(1, lambda *_: PASSED)
+        self.error = error
+
+    def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:  # noqa: ARG002
+        self.begun.append((time.monotonic(), ticket.runner))
+        time.sleep(0.05)
+        raise self.error
+
+
+@pytest.mark.parametrize("attempt", range(4))  # without this protection some of them fail
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(RefusedTicketError("its digest differs"), id="refused"),
+        pytest.param(RefusedTicketError("its disk is full", began=True), id="failed"),
+        pytest.param(WorkerLostError("worker", 0.0), id="lost"),
+    ],
+)
+def test_the_slot_of_a_session_without_an_answer_is_kept_until_its_result_is_counted(run, error, attempt) -> None:  # noqa: ARG001
+    """Else the next session starts, although no further failure is permitted."""
+    engine = Failing(error)
+    report = run(engine, number=12, maxfail=1, lost_retries=0)
+    assert Counter(statuses(report)) == {"errored": 1, "skipped": 11}
+    assert len(engine.begun) == 1

@@ -67,10 +67,16 @@ def answers(tmp_path: Path) -> Callable[..., Path]:
     return set_to
 
 
-def pool_in(folder: Path, announcement: Announcement | None = None, own: Any = None, **settings: Any) -> SlotPool:
+def pool_in(
+    folder: Path,
+    announcement: Announcement | None = None,
+    own: Any = None,
+    shutdown: threading.Event | None = None,
+    **settings: Any,
+) -> SlotPool:
     """Slots that run the script of ``answers``. ``settings``: of ``SlotSettings``."""
-    given = SlotSettings((str(folder / "slot.sh"),), **settings)
-    return SlotPool(announcement or announced(), folder / "pool", {}, own or {}, given)
+    given = SlotSettings(**{"argv": (str(folder / "slot.sh"),)} | settings)
+    return SlotPool(announcement or announced(), folder / "pool", {}, own or {}, shutdown or threading.Event(), given)
 
 
 def ran(pool: SlotPool, ticket: Ticket = TICKET) -> str:
@@ -91,7 +97,7 @@ def test_files_that_cannot_be_unpacked_make_the_worker_unusable_and_do_not_stay(
     answers()
     pool = pool_in(tmp_path, BROKEN, OTHER_USER)
     assert ran(pool) == "unusable"
-    assert [path.name for path in (tmp_path / "pool").iterdir()] == ["tmp"]
+    assert list((tmp_path / "pool").iterdir()) == []
     pool.close()
 
 
@@ -127,6 +133,77 @@ def test_a_worker_that_shuts_down_does_not_wait_for_hooks(answers: Callable[...,
     began = time.monotonic()
     pool.close(waits_for_hooks=False)
     assert time.monotonic() - began < 4
+
+
+def test_a_worker_that_shuts_down_meanwhile_stops_waiting_for_hooks(
+    answers: Callable[..., Path], tmp_path: Path
+) -> None:
+    answers({"line": "{}", "archive": str(tmp_path / "answer"), "ending": PATIENCE}, "sleep 15")
+    shutdown = threading.Event()
+    pool = pool_in(tmp_path, shutdown=shutdown, end_seconds=0.3)
+    assert ran(pool, IN_LANE) == "line"
+    threading.Timer(1, shutdown.set).start()
+    began = time.monotonic()
+    pool.close()
+    assert 1 <= time.monotonic() - began < 6
+
+
+def test_slots_that_do_not_end_are_killed_together(answers: Callable[..., Path], tmp_path: Path) -> None:
+    ids = answers({"line": "{}", "archive": str(tmp_path / "answer")}, "sleep 15")
+    pool = pool_in(tmp_path, end_seconds=1)
+    for number in range(6):
+        assert ran(pool, replace(TICKET, lane=str(number))) == "line"
+    began = time.monotonic()
+    pool.close()
+    assert 1 <= time.monotonic() - began < 4
+    assert not [each for each in ids.read_text().split() if psutil.pid_exists(int(each))]
+
+
+@pytest.mark.parametrize(
+    ("script", "kinds"),
+    [
+        pytest.param("exit 1", ["unusable", "unusable"], id="a process that cannot start"),
+        pytest.param("read -r ticket; exit 1", ["unusable", "unusable"], id="one that ends before its first session"),
+        pytest.param(
+            """read -r ticket; echo '{"event": "began"}'; exit 1""", ["lost", "lost"], id="one that ends in a session"
+        ),
+        pytest.param(
+            """read -r ticket; echo '{"refused": "x"}'; read -r ticket; exit 1""",
+            ["refused", "gone"],
+            id="one that ends before its second session",
+        ),
+    ],
+)
+def test_only_sessions_that_have_begun_are_lost(tmp_path: Path, script: str, kinds: list[str]) -> None:
+    pool = pool_in(tmp_path, argv=("sh", "-c", f"read -r opening; {script}"))
+    assert [ran(pool), ran(pool)] == kinds
+    pool.close()
+
+
+@pytest.mark.parametrize("own", [{}, OTHER_USER], ids=["as the worker's user", "as another user"])
+def test_a_slot_that_ended_leaves_no_files(answers: Callable[..., Path], tmp_path: Path, own: Any) -> None:
+    ids = answers()
+    pool = pool_in(tmp_path, own=own)
+    for _ in range(3):
+        assert ran(pool) == "line"
+        psutil.Process(int(ids.read_text().split()[-1])).kill()
+        while psutil.Process(int(ids.read_text().split()[-1])).status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+    assert ran(pool) == "line"
+    assert len(list((tmp_path / "pool").glob("slot-*"))) == 1
+    pool.close()
+
+
+def test_a_slot_that_cannot_run_the_plan_ends(answers: Callable[..., Path], tmp_path: Path) -> None:
+    ids = answers({"unusable": "a key is missing"})
+    pool = pool_in(tmp_path)
+    assert ran(pool) == "unusable"
+    process = psutil.Process(int(ids.read_text()))
+    until = time.monotonic() + PATIENCE
+    while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < until:
+        time.sleep(0.01)
+    assert process.status() == psutil.STATUS_ZOMBIE
+    pool.close()
 
 
 def test_a_run_that_ends_while_a_slot_starts_leaves_nothing(answers: Callable[..., Path], tmp_path: Path) -> None:
