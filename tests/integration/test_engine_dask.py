@@ -7,7 +7,10 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import time
+from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,11 +20,10 @@ from judged_runs import KEY, MODEL, SUITE, said
 from judged_runs import results as judged_results
 from judged_runs import scratch as judged_repository
 from paths import REPOSITORY
-from scratch import case, config, git_in, repository, runner, skillgym, started, suite
+from scratch import PROGRAM, case, config, environment, git_in, repository, runner, skillgym, started, suite
 from scripted_http import ScriptedServer
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -394,6 +396,52 @@ def test_a_session_whose_artifacts_are_too_large_is_errored_with_its_cost(cluste
     assert {line["trouble"]["kind"] for line in lines} == {"worker-answer"}
     assert "its artifacts cannot be sent: " in lines[0]["trouble"]["message"]
     assert sorted(scene.statuses().values()) == ["errored", "errored", "skipped"]
+
+
+def test_artifacts_that_the_coordinator_cannot_write_do_not_take_the_cost_away(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """A limit on the size of its files stands for a full disk."""
+    scene = Scene(tmp_path, cluster, f"{SPENT}head -c 20M /dev/zero > big", number=1)
+    command = ["sh", "-c", 'ulimit -f 16384; exec "$@"', "sh", PROGRAM, "run", "--output", "results", "--keep", "all"]
+    ran = subprocess.run(command, cwd=scene.root, env=environment(), capture_output=True, check=False, timeout=90)
+    assert ran.returncode == 3, ran.stderr
+    (line,) = scene.journal()
+    assert "its artifacts cannot be written: " in line["trouble"]["message"]
+    assert line["agentUsd"] == line["result"]["costUsd"] == 0.25
+    assert scene.statuses() == {"c0": "errored"}
+
+
+def test_a_worker_whose_processes_are_killed_does_not_decide_the_run(own_cluster: Cluster, tmp_path: Path) -> None:
+    """As on a machine without memory: those of one worker are killed while they start, or soon after."""
+    import psutil
+
+    own_cluster.start_worker()
+    bad = own_cluster.start_worker()
+    scene = Scene(tmp_path, own_cluster, f"sleep 1; {DONE}", number=12)
+    process = scene.start()
+    while process.poll() is None:
+        for child in psutil.Process(bad.pid).children():
+            with suppress(psutil.Error):
+                if child.cmdline()[-1:] == ["slot"]:
+                    child.kill()
+        time.sleep(0.05)
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 0, err
+    assert len(scene.journal("lost")) <= 3
+    assert Counter(scene.statuses().values()) == {"passed": 12}
+
+
+def test_a_hook_may_write_artifacts_whose_names_begin_as_those_of_retries(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, """printf '{"type": "session", "finalOutput": "done"}\\n'""")
+    (scene.root / "bench/core.json").unlink()
+    write = ["sh", "-c", 'echo x > "$SKILLGYM_ARTIFACT_DIR/session-notes.txt"']
+    hooks = {"after_each": {"command": write, "timeout_ms": 10_000}}
+    tests = [{"id": "a", "input": "x", "assertions": [{"type": "contains", "value": "done"}]}]
+    (scene.root / "bench/EVAL.yaml").write_text(json.dumps({"workspace": {"hooks": hooks}, "tests": tests}))
+    ran = scene.run()
+    assert ran.code == 0, ran.err
+    assert next(scene.root.glob("results/*/*/*/repeat-1/session-notes.txt")).read_text() == "x\n"
 
 
 def test_a_worker_without_the_cli_of_a_runner_gets_none_of_its_sessions(own_cluster: Cluster, tmp_path: Path) -> None:

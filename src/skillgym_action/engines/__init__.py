@@ -86,8 +86,8 @@ class SessionLine:
 class WorkerLostError(Exception):
     """The worker of a ticket does not answer any more. ``began``: when its session was sent, in seconds of the clock.
 
-    What the session did, and what it cost, is unknown. Unless ``sent``, the worker did not get the ticket: it did
-    nothing, and cost nothing.
+    What the session did, and what it cost, is unknown. Unless ``sent``, the session did not begin: it did nothing, and
+    cost nothing.
     """
 
     def __init__(self, worker: str, began: float, *, sent: bool = True) -> None:
