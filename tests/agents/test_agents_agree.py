@@ -157,7 +157,7 @@ SHOWN = {
     "no service answers at the base URL": lambda desk, _: failing(desk, "http://127.0.0.1:9"),
     "no key is set": lambda desk, _: failing(desk, "", env={}),
     "the CLI does not know an argument": lambda desk, _: wrong_argument(desk),
-    "more model rounds than `--max-steps`": lambda desk, root: whole_run(
+    "the session needs more model rounds than `--max-steps` allows": lambda desk, root: whole_run(
         root, desk, desk.models.script(Forever(Together((Say("Once more."), Shell("echo again"))))), "--max-steps", "3",
         "--timeout", "100",
     ),

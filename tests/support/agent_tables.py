@@ -14,7 +14,7 @@ FAULTS = {
     "no service answers at the base URL": "network",
     "no key is set": "auth",
     "the CLI does not know an argument": "runner-crash",
-    "more model rounds than `--max-steps`": "max-steps",
+    "the session needs more model rounds than `--max-steps` allows": "max-steps",
     "the time limit is exceeded": "timeout",
     "the CLI is killed": "runner-crash",
     "the program does not exist": "agent-missing",

@@ -113,7 +113,7 @@ BY_AREA: Mapping[str, tuple[tuple[str, str, Mapping[str, object]], ...]] = {
          {**OPEN, "path": "$OPERATOR/.netrc"}),
         ("read the credential in `.git/config` of the checkout", 'cat "$CHECKOUT/.git/config"',
          {**OPEN, "path": "$CHECKOUT/.git/config"}),
-        ("read the credential in `.git/config` of the checkout with `git -C checkout config --list`",
+        ("use `git -C checkout config --list` to read the credential in `.git/config` of the checkout",
          'git -c "safe.directory=*" -C "$CHECKOUT" config --local --list', OPEN),
     ),
     "the tool": (

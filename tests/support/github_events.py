@@ -41,13 +41,13 @@ class Row:
 
     event: str
     payload: Callable[[str], Payload] = lambda _: {}
-    checkout: str = "the commit"
+    checkout: str = "the reported commit"
     inputs: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     token: str = JOB_TOKEN
     repository: str = REPOSITORY
     pull: bool = True
-    agents: str = "run"
+    agents: str = "can run"
     code: int = 0
     comment: str = ""
     status: str = ""
@@ -57,8 +57,8 @@ class Row:
 ON_TOPIC = {"GITHUB_REF": "refs/heads/topic"}
 READ_ONLY = "Resource not accessible by integration; "
 REFUSED: dict[str, Any] = {
-    "checkout": "any",
-    "agents": "refused, exit code 2",
+    "checkout": "any commit",
+    "agents": "not started, exit code 2",
     "code": 2,
     "comment": ERROR,
     "said": "agents would follow untrusted text",
@@ -107,12 +107,12 @@ EVENTS = {
     ),
     "`workflow_run` with `mode: report`, if the results are for the reported commit": Row(
         event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},
-        checkout="the default branch; the results are for the reported commit", repository=FORK, agents="do not run",
+        checkout="the default branch; the results are for the reported commit", repository=FORK, agents="not started",
         comment=PASSED, status="success",
     ),
     "`workflow_run` with `mode: report`, if the results are for another commit": Row(
         event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},
-        checkout="the default branch; the results are for another commit", repository=FORK, agents="do not run",
+        checkout="the default branch; the results are for another commit", repository=FORK, agents="not started",
         comment=OTHER_COMMIT, status="error", said="let the workflow that runs the suites check out the commit",
     ),
     "`merge_group`": Row(event="merge_group", payload=_group),

@@ -50,7 +50,7 @@ FAULTS = {
         fault=_no(403, "Resource not accessible by integration", X_Accepted_GitHub_Permissions="issues=write"),
         words="403: Resource not accessible by integration; check the token's permissions; this needs issues=write",
     ),
-    "403, archived": Row(
+    "403, archived repository": Row(
         fault=_no(403, "Repository was archived so is read-only."), words="403: Repository was archived"
     ),
     "403, rate limit that is reset in 40 s": Row(
@@ -126,7 +126,8 @@ FAULTS = {
 
 def of_github_faults() -> Iterator[tuple[str, ...]]:
     """A row for each fault."""
-    yield "Fault", "Written if it occurs once", "Written if it persists", "Seconds for comment, review, status", "Note"
+    succeeds = "Succeeds if the fault occurs once", "Succeeds if the fault persists"
+    yield "Fault", *succeeds, "Seconds for comment, review, status", "Note"
     for name, row in FAULTS.items():
         bounds = row.seconds or BOUNDS
         seconds = ", ".join(f"{'at most ' if row.seconds is None else ''}{number}" for number in bounds)

@@ -37,9 +37,9 @@ MEANINGS = {
     "suite program": "a check of a suite in Python",
     "second run": "the agent, after another run in the same checkout has started and ended",
     "committed link": "symbolic links in the commit, in place of suites and of the run directory",
-    "template": "symbolic links in a workspace template, which `file:` expectations name and the tool archives",
+    "template": "symbolic links in a workspace template, named by `file:` expectations and archived by the tool",
     "report template": "`include` in a report template, and symbolic links in the folder of the template",
-    "artifact": "the artifact that a first workflow uploads, with a symbolic link in place of `results.json`",
+    "artifact": "the artifact of the first workflow of a fork, with a symbolic link in place of `results.json`",
 }
 
 

@@ -26,7 +26,7 @@ RUNS: tuple[Row, ...] = (
         ),
     ),
     (
-        "a search for stored runs",
+        "extent of a search for stored runs",
         (
             f"{limits.MAX_MATCHED_RUNS:,} matching runs; {limits.MAX_SEARCHED_ENTRIES:,} files and folders; "
             f"{limits.MAX_SEARCHED_LEVELS} levels of folders"
@@ -38,8 +38,8 @@ RUNS: tuple[Row, ...] = (
         f"{limits.MAX_PLANNED_EXECUTIONS:,} executions and {limits.MAX_PLAN_BYTES:,} bytes",
     ),
     (
-        "size of a [store](../how-to/compare-with-a-baseline.md) in a branch or a path",
-        f"{format_size(limits.MAX_STORE_BYTES)}. From a larger store, the tool removes the oldest runs",
+        "size of a [store](../how-to/compare-with-a-baseline.md) of type `branch` or `path`",
+        f"{format_size(limits.MAX_STORE_BYTES)}. If a store is larger, the tool removes the oldest runs",
     ),
     (
         "age of a result that [`--reuse`](command-line.md#reusing-results) uses",
@@ -84,12 +84,12 @@ REPORTS: tuple[Row, ...] = (
     HEAD,
     ("size of the job summary", f"{limits.MAX_SUMMARY_BYTES:,} bytes"),
     ("length of the comment on a pull request", f"{limits.COMMENT_CHARACTERS[0]:,} characters"),
-    ("number of entries in the comment that describe failures", f"{limits.MAX_COMMENT_FAILURES}"),
+    ("number of entries for failures in the comment", f"{limits.MAX_COMMENT_FAILURES}"),
     ("number of review comments", f"{limits.MAX_REVIEW_COMMENTS}"),
     ("length of the description of the commit status", f"{limits.MAX_STATUS_CHARACTERS} characters"),
     ("number of annotations", f"{limits.MAX_ANNOTATIONS} errors and {limits.MAX_ANNOTATIONS} warnings"),
     (
-        "length of the groups of executions in the log of a job",
+        "total length of the groups of executions in the log of a job",
         f"{limits.MAX_LOG_CHARACTERS:,} characters, or {limits.MAX_VERBOSE_LOG_CHARACTERS:,} with `verbose`",
     ),
     (
@@ -135,22 +135,25 @@ HTML: tuple[Row, ...] = (
     ),
     (
         "size of the data of one session",
-        f"{limits.MAX_HTML_SESSION_BYTES:,} bytes, or less if the session's share of the total is smaller",
+        (
+            f"{limits.MAX_HTML_SESSION_BYTES:,} bytes, or less if the session's share of the limit for all sessions is "
+            "smaller"
+        ),
     ),
     (
         "length of one text",
-        f"{limits.MAX_HTML_TEXT_CHARACTERS:,} characters, or less if the session's share of the total is smaller",
+        f"{limits.MAX_HTML_TEXT_CHARACTERS:,} characters, or fewer if the data of the session would be too large",
     ),
     (
         "length of the timeline of one session",
-        f"{limits.MAX_HTML_STEPS:,} steps, or less if the session's share of the total is smaller",
+        f"{limits.MAX_HTML_STEPS:,} steps, or fewer if the data of the session would be too large",
     ),
     (
         "number of paths of created files, of modified files and of deleted files",
         f"{limits.MAX_HTML_PATHS} of each kind. The report states the number of further paths",
     ),
     (
-        "number of executions with a row and a page, separately for results, other arms and quarantine",
+        "number of executions with a row and a page, counted separately for results, other arms and quarantine",
         (
             f"{limits.MAX_HTML_EXECUTIONS:,}. If there are more executions, green executions are left out first. The "
             "report states how many executions are left out"

@@ -56,7 +56,7 @@ CHECKS: tuple[Row, ...] = (
 AGENTS: tuple[Row, ...] = (
     HEAD,
     (
-        "size of an agent's output, separately for stdout and stderr",
+        "size of an agent's output, counted separately for stdout and stderr",
         (
             f"{format_size(limits.MAX_OUTPUT_BYTES)}. The tool ends an agent that prints more, and the session has the "
             "class `runner-crash`"
@@ -183,10 +183,10 @@ ENGINES: tuple[Row, ...] = (
         format_size(remote_limits.MAX_ANNOUNCED_BYTES),
     ),
     (
-        "size of a file not tracked by git that the tool searches for text in the format of a key",
+        "size of an untracked file (not in git) in which the tool searches for text in the format of a key",
         (
-            f"{format_size(remote_limits.MAX_KEY_FILE_BYTES)}. The tool searches larger files only for the values of "
-            "secret variables"
+            f"{format_size(remote_limits.MAX_KEY_FILE_BYTES)}. In larger files, the tool searches only for the "
+            "values of secret variables"
         ),
     ),
     ("total size of the artifacts that a worker returns for a session", format_size(remote_limits.MAX_ANSWER_BYTES)),

@@ -39,27 +39,33 @@ SUITES: tuple[Row, ...] = (
     ("more than one document in a YAML file", "not allowed"),
     ("number of cases in a suite", f"{limits.MAX_SUITE_CASES:,}"),
     ("length of the id of a case, and of the name of a suite", f"{limits.MAX_CASE_ID_CHARACTERS:,} characters each"),
-    ("length of an expectation", f"{limits.MAX_EXPECTATION_CHARACTERS:,} characters"),
+    (
+        "length of an [x-bench expectation](x-bench.md#expectations)",
+        f"{limits.MAX_EXPECTATION_CHARACTERS:,} characters",
+    ),
     ("length of a regular expression", f"{limits.MAX_REGEX_CHARACTERS:,} characters"),
     (
-        "total length of all different regular expressions in a suite",
+        "total length of all regular expressions in a suite; each different expression is counted once",
         (
             f"{limits.MAX_SUITE_REGEX_CHARACTERS:,} characters, after the tool has translated them from JavaScript's "
-            "syntax. For example, `\\b` or `\\s` becomes about 60 characters"
+            "syntax. For example, `\\b` or `\\s` is translated into about 60 characters"
         ),
     ),
     (
         "length of a [glob pattern](patterns.md)",
-        f"{limits.MAX_PATTERN_CHARACTERS:,} characters. In a suite, a longer pattern is no error, but matches nothing",
+        (
+            f"{limits.MAX_PATTERN_CHARACTERS:,} characters. In a suite, a longer pattern is not an error, but matches "
+            "nothing"
+        ),
     ),
     ("number of [arms](../how-to/arms.md) of a suite or a configuration", f"{limits.MAX_ARMS}"),
     (
-        "files that an arm adds to workspaces",
+        "number and total size of the files that an arm adds to workspaces",
         f"{limits.MAX_ARM_FILES:,} files and {format_size(limits.MAX_ARM_BYTES)}",
     ),
     (
-        "patterns of files that an arm removes from workspaces",
-        f"{limits.MAX_ARM_PATTERNS} patterns, each of which contains `**` at most {limits.MAX_PATTERN_FOLDERS} times",
+        "number of patterns of files that an arm removes from workspaces",
+        f"{limits.MAX_ARM_PATTERNS}. Each pattern can contain `**` at most {limits.MAX_PATTERN_FOLDERS} times",
     ),
     (
         "length of the expression in [`--match`](command-line.md#selection)",
@@ -72,8 +78,8 @@ SUITES: tuple[Row, ...] = (
     ),
     (
         (
-            "files that do not have the name of a suite, but that the tool reads to find "
-            "[near misses](command-line.md#files-that-are-not-run)"
+            "files that the tool reads to find "
+            "[suites without the name of a suite file](command-line.md#files-that-are-not-run)"
         ),
         f"{limits.MAX_NEAR_MISS_FILES:,} files, and the first {format_size(limits.NEAR_MISS_HEAD_BYTES)} of each file",
     ),
@@ -84,15 +90,15 @@ FORMATS: tuple[Row, ...] = (
     ("[x-bench](x-bench.md): longest time limit of a case or a command", days(limits.MAX_SUITE_SECONDS)),
     (
         (
-            "[AgentV](agentv.md): number of assertions of all tests together. An assertion of the suite is counted "
-            "once for each test"
+            "[AgentV](agentv.md): number of assertions of all tests together. An assertion that the suite defines for "
+            "all tests is counted once for each test"
         ),
         f"{limits.MAX_AGENTV_ASSERTIONS:,}",
     ),
     (
         (
-            "AgentV: number of tags, metadata keys and parts of inputs of all tests together. Those of the suite are "
-            "counted once for each test"
+            "AgentV: number of tags, metadata keys and parts of inputs of all tests together. What the suite defines "
+            "for all tests is counted once for each test"
         ),
         f"{limits.MAX_AGENTV_PARTS:,}",
     ),
@@ -105,7 +111,7 @@ FORMATS: tuple[Row, ...] = (
     ("AgentV: number of turns of a conversation", f"{limits.MAX_CONVERSATION_TURNS}"),
     ("AgentV: length of a cell in a CSV file with tests", f"{limits.MAX_CSV_CELL_CHARACTERS:,} characters"),
     ("AgentV: nesting depth of `include` in assertions", f"{limits.MAX_INCLUDE_DEPTH} levels"),
-    ("AgentV: length of a chain of `use_target`", f"{limits.MAX_TARGET_REFERENCES} targets"),
+    ("AgentV: length of a chain of `use_target` references", f"{limits.MAX_TARGET_REFERENCES} targets"),
     ("AgentV: number of patterns to which `{a,b}` in the path of tests expands", f"{limits.MAX_BRACE_ALTERNATIVES}"),
     ("AgentV: number of repositories in a workspace", f"{limits.MAX_WORKSPACE_REPOS}"),
     ("AgentV: time to clone a repository of a workspace", minutes(limits.REPO_CLONE_SECONDS)),
@@ -122,7 +128,7 @@ FORMATS: tuple[Row, ...] = (
         f"the last {format_size(limits.MAX_CLI_TARGET_OUTPUT_BYTES)}",
     ),
     (
-        "AgentV: number of requests of a grader's program to the model",
+        "AgentV: number of requests that a grader's program sends to the model",
         f"`max_calls`, which is at most {limits.MAX_MODEL_CALLS:,} and by default {limits.DEFAULT_MODEL_CALLS}",
     ),
     ("[`evals.json`](skill-evals.md): number of assertions of a case", f"{limits.MAX_EVAL_QUESTIONS}"),
@@ -185,10 +191,10 @@ QUARANTINE: tuple[Row, ...] = (
 TIMES: tuple[Row, ...] = (
     HEAD,
     (
-        "one search for matches of a regular expression of a suite, except in suite programs",
+        "each search for matches of a regular expression of a suite, except searches in suite programs",
         f"{limits.MAX_REGEX_SEARCH_SECONDS:g} s",
     ),
-    ("all searches for regular expressions in a session together", f"{limits.MAX_SESSION_SEARCH_SECONDS:g} s"),
+    ("all these searches in a session together", f"{limits.MAX_SESSION_SEARCH_SECONDS:g} s"),
     ("the import of a suite program", f"{limits.SUITE_CALL_SECONDS:g} s"),
     ("each call of a check or a classifier in a suite program", f"{limits.SUITE_CALL_SECONDS:g} s"),
 )

@@ -162,7 +162,7 @@ def cli() -> None:
     "--format",
     "suite_format",
     metavar="FORMAT",
-    help="Format of the suite: x-bench, python, typescript, agentv or skill-evals.",
+    help="Format of the new suite: x-bench, python, typescript, agentv or skill-evals.",
 )
 @option("--agent", "agents", metavar="AGENT", multiple=True, help="Add this agent to the new configuration.")
 @option(

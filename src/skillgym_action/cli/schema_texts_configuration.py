@@ -6,7 +6,7 @@ from skillgym_action.limits import DEFAULT_REUSE_DAYS, MAX_ARMS, MAX_REUSE_DAYS
 
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "AgentSection": {
-        "type": "The [agent](agents.md): which program runs the sessions of this runner.",
+        "type": "Type of the [agent](agents.md), which determines the program that the runner starts.",
         "model": "Model that the agent uses. The model of a case or suite and `--model` take precedence.",
         "version": (
             "Exact version of the agent's CLI, such as `2.1.197`. This version is "
@@ -145,7 +145,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "baseline": (
             "What the run is compared with: a run directory, a results file or, with `auto`, the results of the base "
-            "in the store; same as [`--baseline`](command-line.md#baselines)."
+            "branch in the store; same as [`--baseline`](command-line.md#baselines)."
         ),
         "baselineOptional": (
             "Whether the run continues without a comparison if there is no baseline yet; same as `--baseline-optional`."
@@ -192,8 +192,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "path": "File that contains the snapshots.",
         "metric": "Which tokens the tool compares.",
         "tolerance": (
-            "How many more tokens than in its snapshot an execution may use: a mapping with `absolute`, `percent`, or "
-            "both."
+            "How far the tokens of an execution may exceed its snapshot: a mapping with `absolute`, `percent`, or both."
         ),
     },
     "PriceSection": {
@@ -219,7 +218,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "status": (
             "Whether the tool writes a commit status with the verdict. With `auto`, the tool writes the status only if "
-            "the check of the job does not belong to the commit of the pull request, as with `workflow_run`."
+            "the check of the job does not belong to the commit of the pull request, as in workflows that are "
+            "triggered by `workflow_run`."
         ),
         "html": "Whether the tool writes the [HTML report](reports.md#the-html-report), `report.html`.",
         "templates": (
@@ -239,7 +239,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "SandboxSection": {
         "type": (
             "Sandbox that runs the containers of sessions; same as [`--sandbox`](command-line.md#containers). With "
-            "`none`, a suite that requires containers is an error."
+            "`none`, the tool reports an error for each suite that requires containers."
         ),
         "agents": (
             "What happens if an image does not contain the CLI of an agent. `bundle`: the tool adds the CLI that it "
@@ -267,7 +267,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "ca": "Certificate of the certificate authority that signed all certificates of the cluster.",
         "cert": "The coordinator's certificate.",
         "key": (
-            "The coordinator's private key. A key in the checkout is an error, because agents and workers get the "
+            "The coordinator's private key. The file must not be in the checkout, because agents and workers get the "
             "files of the checkout."
         ),
     },

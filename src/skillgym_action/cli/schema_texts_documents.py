@@ -130,8 +130,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "judged": "Number of judged sessions.",
     },
     "ChangedPart": {
-        "before": "Sessions of the execution in the base run.",
-        "after": "Sessions of the execution in the head run.",
+        "before": "Counts of passed and judged sessions of the execution in the base run.",
+        "after": "Counts of passed and judged sessions of the execution in the head run.",
     },
     "IntervalPart": {
         "low": "Lower bound of the 95 % interval of a rate or of a difference between two rates.",
@@ -188,7 +188,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "from 0 to 1."
         ),
         "differences": (
-            "Differences between the runs other than the results, such as a different model, one sentence each."
+            "Differences between the two runs apart from their results, such as a different model; one sentence each."
         ),
         "newlyFailing": "Executions that the statistical tests report as newly failing.",
         "fixed": "Executions that the statistical tests report as fixed.",
@@ -251,8 +251,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "suite": "Path of the suite.",
         "case": "Id of the case.",
         "runner": "Id of the runner.",
-        "earlier": "Sessions of the execution in the earlier half of the runs.",
-        "later": "Sessions of the execution in the later half of the runs.",
+        "earlier": "Counts of passed and judged sessions of the execution in the earlier half of the runs.",
+        "later": "Counts of passed and judged sessions of the execution in the later half of the runs.",
         "difference": "Pass rate in the later half minus pass rate in the earlier half, from -1 to 1.",
         "interval": "Interval of the difference, from -1 to 1.",
         "changed": "Known changes during the runs; they are not necessarily the cause of the difference.",

@@ -33,7 +33,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "the program and its arguments."
         ),
         "limits": (
-            "Resources that a [session](limits.md#sessions) may use. These limits can only lower the limits of the run."
+            "Limits on the resources of a [session](limits.md#sessions). These limits can only lower the limits of the "
+            "run."
         ),
     },
     "CaseSection": {
@@ -53,8 +54,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "counts as a success. A case that passes has the status `unexpected-passed`, which counts as a failure."
         ),
         "runners": (
-            "Ids of the runners with which this case runs, or [glob patterns](patterns.md) of these ids. This list "
-            "replaces `runners` of the suite."
+            "Ids of the runners with which this case runs, or [glob patterns](patterns.md) that match such ids. This "
+            "list replaces `runners` of the suite."
         ),
     },
     "SuiteSection": {
@@ -66,8 +67,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "tags": "Tags of all cases of the suite.",
         "workspace": "Settings of the workspace, which is the directory in which an agent works.",
         "runners": (
-            "Ids of runners, or [glob patterns](patterns.md) of these ids. Cases that set no `runners` run only with "
-            "these runners."
+            "Ids of runners, or [glob patterns](patterns.md) that match such ids. Cases that set no `runners` run only "
+            "with these runners."
         ),
         "arms": (
             f"The 2 to {MAX_ARMS} variants ([arms](../how-to/arms.md#in-a-suite)) in which each case runs, by name. "
@@ -163,7 +164,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "`image`, `build` and `dockerfile` can be set; `workdir`, `user`, `network` and `limits.cpus` require one "
             "of these three keys."
         ),
-        "build": "Build settings for the image of the container; use this key instead of `image`.",
+        "build": "Settings with which the image of the container is built, as an alternative to `image`.",
         "dockerfile": "Short form of `build`: the path of a Dockerfile, whose folder is the build context.",
         "workdir": "Path of the workspace in the container.",
         "user": "User that runs programs in the container: a name or a uid, optionally with `:GROUP`.",

@@ -20,7 +20,10 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "runners": "The runners of the run, each with the totals of its executions.",
         "suites": "The suites of the run with their results, in the order of the plan.",
-        "warnings": "Warnings of the run, such as near misses and unknown keys.",
+        "warnings": (
+            "Warnings of the run, such as a warning about an unknown key, or about a file that is probably intended "
+            "as a suite but does not run."
+        ),
     },
     "ToolEntry": {
         "name": "Name of the program.",
@@ -47,7 +50,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "stoppedForFutility": (
             "Present only if the run ended early because a regression had become unlikely. Rates and `samples` then "
-            "include only the first repetitions, which ran in all executions."
+            "include only the repetitions that ran in all executions."
         ),
         "suitesFrom": (
             "With [`--suites-from`](command-line.md#suites-of-another-commit): the folder from which the suites were "
@@ -60,25 +63,26 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "With [arms](../how-to/arms.md): comparisons of the deciding arm with the other arms, one for each suite, "
             "runner and non-deciding arm."
         ),
-        "arms": "With [arms](../how-to/arms.md): number of executions, cost, tokens and time of each arm.",
+        "arms": "With [arms](../how-to/arms.md): cost, tokens, time and number of executions of each arm.",
         "attempts": (
             "In a job on GitHub: the [attempts](../how-to/re-run-failed-jobs.md) of this job, with the current attempt "
             "last."
         ),
         "unchanged": (
-            "If nothing ran because [no skill](../how-to/arms.md#skills) or "
-            "[no input of a case](../how-to/monorepo.md) has changed: a sentence with the reason."
+            "Present only if nothing ran because [no skill](../how-to/arms.md#skills) or "
+            "[no input of a case](../how-to/monorepo.md) has changed: the reason, as a sentence."
         ),
         "selection": "With [`--changed-only`](../how-to/monorepo.md): how many executions were selected, and why.",
         "slowed": "One sentence for each provider that reported [rate limits](configuration.md#after-a-rate-limit).",
         "triggers": (
             "Rates of [trigger queries](skills-under-test.md#trigger-queries), one entry for each suite and runner."
         ),
-        "decision": "The verdict of the run; null before the tool has made it.",
+        "decision": "The verdict of the run, with its reasons; null if the tool has not determined the verdict yet.",
     },
     "DecisionEntry": {
         "verdict": (
-            "Verdict of the run. `not-gated`: no condition was applied that can fail the run. Absent in older files."
+            "Verdict of the run. `not-gated`: no condition that can fail the run was applied. Absent in files of "
+            "earlier versions of the tool."
         ),
         "passed": "Whether the exit code is 0; also true if the verdict is `not-gated`.",
         "exitCode": "Exit code of the command.",
@@ -97,10 +101,10 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "configurationDiffers": "Whether the configuration in the folder differs from that in the checkout.",
     },
     "LimitsEntry": {
-        "defaultTimeout": "Time limit in seconds of sessions for which no suite, case or runner sets a time limit.",
-        "timeout": "Time limit of a session in seconds, if one was set for all sessions.",
+        "defaultTimeout": "Time limit, in seconds, of a session for which no suite, case or runner sets a time limit.",
+        "timeout": "Time limit of a session, in seconds, if one was set for all sessions.",
         "maxSteps": "Maximum number of model rounds of a session, if one was set for all sessions.",
-        "onLimit": "Status of a session that exceeds its time, steps or budget.",
+        "onLimit": "Status of a session that exceeds its limit of time, steps or cost.",
     },
     "ArmSpendingEntry": {
         "arm": "Name of the arm.",
@@ -119,7 +123,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "total": "Input, output and reasoning tokens, without cached tokens; null if unknown.",
     },
     "TotalsEntry": {
-        "executions": "Number of executions, without those in quarantine and in non-deciding arms.",
+        "executions": "Number of executions, excluding those in quarantine and those in non-deciding arms.",
         "judged": "Number of executions that were judged: those that are neither `errored` nor `skipped`.",
         "passed": "Number of executions with the status `passed`.",
         "failed": "Number of executions with the status `failed`.",
@@ -128,7 +132,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "errored": "Number of executions with the status `errored`.",
         "skipped": "Number of executions with the status `skipped`.",
         "passRate": "The [pass rate](../explanation/statistics.md#pass-rates); null if it includes no judged case.",
-        "rate": "Counts of the cases and sessions behind the pass rate, and the intervals of the pass rate.",
+        "rate": "Data about the pass rate: the numbers of cases and sessions, and the 95 % intervals.",
         "flaky": "Number of [flaky](../how-to/flaky-cases.md) executions.",
         "costUsd": "Known part of the cost in US dollars; null if no cost is known.",
         "costComplete": "Whether the whole cost is known.",
@@ -144,7 +148,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "RateEntry": {
         "cases": "Number of cases with judged sessions.",
         "unjudgedCases": "Number of cases without judged sessions.",
-        "sessions": "Number of judged sessions of these cases.",
+        "sessions": "Number of judged sessions of all cases together, without retries after a failure.",
         "casesLikeThese": (
             f"95 % interval of the pass rate for other cases of this kind; null for fewer than {MIN_CASES} cases."
         ),
@@ -185,7 +189,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "removed": "Number of executions that are only in the baseline.",
         "carried": "Number of results that were not compared because they were carried over from earlier runs.",
         "differences": (
-            "Differences between the runs other than the results, such as a different model, one sentence each."
+            "Differences between the two runs apart from their results, such as a different model; one sentence each."
         ),
     },
     "JudgeEntry": {
@@ -216,8 +220,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "durationMs": "Time of the compared cases in milliseconds.",
         "cases": "The compared cases, each with its shares of passed assertions.",
         "unjudged": (
-            "Ids of cases that run in both arms but were not judged in both arms. If there are such cases, the "
-            "comparison is incomplete."
+            "Ids of cases that run in both arms, but were not judged in at least one of the arms. The comparison is "
+            "complete only if this list is empty."
         ),
         "uncompared": "Ids of cases that run only in the deciding arm.",
         "inBoth": "Assertions that passed in all sessions of both arms.",
@@ -271,7 +275,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "accuracy": "Of all judged runs, the share with the expected result; null if no run was judged.",
     },
     "ShareEntry": {
-        "rate": "The share that was measured.",
+        "rate": "The measured share.",
         "low": "Lower bound of the 95 % interval of the share.",
         "high": "Upper bound of the 95 % interval of the share.",
     },
@@ -283,7 +287,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "SHA-256 of the suite file, in hexadecimal digits. For an AgentV suite with tests in other files: SHA-256 "
             "of the list of these files and their digests."
         ),
-        "templateDigest": "SHA-256 of the list of files in the workspace templates, in hexadecimal digits.",
+        "templateDigest": (
+            "SHA-256 of the list of the files in the workspace templates and their digests, in hexadecimal digits."
+        ),
         "changed": (
             "After a [comparison](command-line.md#suites-of-stored-runs) with a checkout: how the suite differs from "
             "the suite in the checkout. `unidentified`: the results contain no digest of the suite. `not-compared`: "
@@ -315,13 +321,13 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "expectedFail": "Whether the case expects a failure.",
         "score": "Score of the case, 0 to 1, if the case has a threshold and could be judged.",
         "threshold": "Threshold of the case, if the case has one and could be judged.",
-        "failureOrigin": "Component from which the failure came, such as `assertion`, `runner` or `limit`.",
+        "failureOrigin": "Origin of the failure, such as `assertion`, `runner` or `limit`.",
         "failureClass": "The [failure class](#failure-classes) of the execution, if it has one.",
         "error": "The reason for the status, if the status is not `passed`.",
         "outcomes": "Outcomes of the assertions in the session that decided the status.",
         "durationMs": (
-            "Mean duration of a session in milliseconds: over the green sessions or, if no session is green, over the "
-            "last session of each repetition."
+            "Mean duration of the green sessions in milliseconds or, if no session is green, of the last session of "
+            "each repetition."
         ),
         "usage": "Mean numbers of tokens and characters of a session, over the same sessions as in `durationMs`.",
         "costUsd": (
@@ -428,13 +434,13 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "FindingEntry": {
         "id": (
-            "Whether a leaked key or text that addresses the judge was found. In the artifact, a leaked key is "
-            "replaced with `***`."
+            "What was found: a leaked key, or text that addresses the judge. In the artifact, a leaked key is replaced "
+            "with `***`."
         ),
         "kind": "Kind of the leaked key, or of the text that addresses the judge.",
         "where": (
-            "Path of the artifact in the session's folder; for text that addresses the judge, followed by the name of "
-            "this text in the question."
+            "Path of the artifact in the session's folder. For `addresses-judge`, the path is followed by the name of "
+            "the text in the question."
         ),
     },
     "TriggerEntry": {

@@ -129,7 +129,7 @@ DEFAULTS: Words = {
         "status": f"`{_PUBLISHED.status}`",
         "html": "`true`",
     },
-    "SkillsSection": {"path": "the skill that the tool finds near the suite", "arms": "`auto`"},
+    "SkillsSection": {"path": "folder of the skill that the tool finds near the suite", "arms": "`auto`"},
     "SandboxSection": {
         "type": f"`{SandboxOptions().type}`",
         "proxyImage": "an image that the tool builds",

@@ -86,7 +86,7 @@ class Dispatcher:
     def __init__(self, engine: Engine, services: Services, options: EngineOptions, accept: Accept = accepted) -> None:
         """``accept`` checks answers and keeps their artifacts."""
         self._engine, self._services, self._options, self._accept = engine, services, options, accept
-        self._turns: dict[tuple[str, frozenset[str]], threading.Lock] = {}
+        self._turns: dict[tuple[str, frozenset[str], frozenset[str]], threading.Lock] = {}
         self._changed = threading.Condition()
         self._taken: Counter[str] = Counter()
         self.most_slots = 0  # that all workers together had
@@ -175,8 +175,9 @@ class Dispatcher:
             return self._wait(request)
         # Of the threads that wait for the same places and workers, one looks at them, the others wait for that.
         with self._changed:
-            avoided = frozenset(self._troubled.get(request.runner, ())), frozenset(request.lost_on)
-        with self._turns.setdefault((request.notices.place.provider, *avoided), threading.Lock()):
+            troubled = frozenset(self._troubled.get(request.runner, ()))
+        awaited = request.notices.place.provider, troubled, frozenset(request.lost_on)
+        with self._turns.setdefault(awaited, threading.Lock()):
             return self._wait(request)
 
     def _wait(self, request: _Request) -> str | None:
@@ -300,9 +301,7 @@ class Dispatcher:
             self._lanes[lane] = LOST
         return self._troubled_session(request, "worker-lost", message, seconds=seconds)
 
-    def _refused(
-        self, request: _Request, worker: str, error: RefusedTicketError, began: float
-    ) -> SessionResult | None:
+    def _refused(self, request: _Request, worker: str, error: RefusedTicketError, began: float) -> SessionResult | None:
         """The result of a session that a worker refused or did not finish; None: another worker may run it."""
         if error.of_worker:
             self._leave_out(worker, error.reason)

@@ -141,7 +141,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     changed_only: Annotated[
         bool, Option(SELECT, None, "Select only cases whose inputs differ from the merge base."), Input("changed-only")
     ] = False
-    base: Annotated[str | None, Option(SELECT, "REF", "Branch or commit to use as base of --changed-only.")] = None
+    base: Annotated[str | None, Option(SELECT, "REF", "Branch or commit to use as the base of --changed-only.")] = None
     agentv_compat: Annotated[
         bool,
         Option(
@@ -216,7 +216,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             RUN,
             "USD",
-            "Maximum cost; once it is spent, no more sessions start. With a store, the forecast is checked first.",
+            "Maximum cost; once it is spent, no more sessions start. With a store, a higher forecast prevents the run.",
         ),
         Input("max-cost"),
     ] = None
@@ -278,7 +278,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = False
     allow_changed_suites: Annotated[
         bool,
-        Option(REPORT, None, "In the verdict, include the results of suites that differ from those of the checkout."),
+        Option(REPORT, None, "In the verdict, include the results of suites that differ from the checkout."),
         Input("allow-changed-suites"),
     ] = False
 
@@ -328,7 +328,11 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
 
     store: Annotated[
         StoreName | None,
-        Option(STORED, "branch|artifact|path=PATH|none", "Store of earlier results, to which a run may add its own."),
+        Option(
+            STORED,
+            "branch|artifact|path=PATH|none",
+            "Store with results of earlier runs; permitted runs add their own results.",
+        ),
         Input("store"),
     ] = None
     store_write: Annotated[

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.storage.run_directory import RunDirectory
 
+OPTIONS = EngineOptions(address="tcp://127.0.0.1:1")
 HANGS_AFTER = 20.0  # seconds; then the run is cancelled
 PASSED = b"passed"
 PROVIDER = b'{"kind": "provider", "message": "overloaded", "retry_after": 0.3}'
@@ -95,20 +96,19 @@ def run(tmp_path: Path) -> Callable[..., RunReport]:
         engine: Any,
         number: int = 8,
         models: tuple[str, ...] = ("claude-sonnet-4-5",),
-        observer: Watched | None = None,
         of_run: dict[str, Any] | None = None,
-        accept: Any = result_of,
-        lost_retries: int = 2,
+        *,
+        observer: Watched | None = None,
+        dispatched: Any = Dispatcher,
         **given: Any,
     ) -> RunReport:
-        """``of_run``: the section ``run`` of the configuration."""
-        options = EngineOptions(address="tcp://127.0.0.1:1", lost_retries=lost_retries)
+        """``of_run``: the section ``run`` of the configuration. ``dispatched``: makes a dispatcher."""
 
         @contextmanager
         def workers(services: Services) -> Iterator[Dispatcher]:
             timer = threading.Timer(HANGS_AFTER, services.cancelled.set)
             timer.start()
-            yield Dispatcher(engine, services, options, accept)
+            yield dispatched(engine, services, OPTIONS, result_of)
             timer.cancel()
 
         agents = {model: runner("true", output="events", model=model) for model in models}
@@ -301,7 +301,8 @@ def test_a_session_without_a_valid_key_runs_on_another_worker_if_it_cost_nothing
         directory.folder(session.result.directory or "")
         return replace(session, result=replace(session.result, usage=usage))
 
-    report = run(Workers(lambda _: SessionLine(line=b"401", archive=b"")), number=1, accept=accept)
+    engine = Workers(lambda _: SessionLine(line=b"401", archive=b""))
+    report = run(engine, 1, dispatched=lambda *given: Dispatcher(*given[:3], accept))
     assert statuses(report) == [expected]
 
 
@@ -350,9 +351,10 @@ class Failing(Slots):
         pytest.param(WorkerLostError("worker", 0.0), id="lost"),
     ],
 )
-def test_the_slot_of_a_session_without_an_answer_is_kept_until_its_result_is_counted(run, error, attempt) -> None:  # noqa: ARG001
+def test_the_slot_of_a_session_without_an_answer_is_kept_until_its_result_is_counted(run, error, attempt) -> None:
     """Else the next session starts, although no further failure is permitted."""
     engine = Failing(error)
-    report = run(engine, number=12, maxfail=1, lost_retries=0)
+    no_retries = replace(OPTIONS, lost_retries=0)
+    report = run(engine, 12, dispatched=lambda *given: Dispatcher(*given[:2], no_retries, result_of), maxfail=1)
     assert Counter(statuses(report)) == {"errored": 1, "skipped": 11}
     assert len(engine.begun) == 1
