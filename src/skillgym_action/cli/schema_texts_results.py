@@ -267,12 +267,16 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "suite": "Path of the suite.",
         "runnerId": "Id of the runner, as configured.",
         "queries": "Number of trigger queries.",
-        "runs": "Number of judged runs of these queries.",
-        "recall": "Of the runs that should load the skill, the share that loaded it; null if there are no such runs.",
-        "precision": (
-            "Of the runs that loaded the skill, the share that should load it; null if no run loaded the skill."
+        "runs": "Number of judged repetitions of these queries.",
+        "recall": (
+            "Of the judged repetitions in which the agent should load the skill, the share in which it did; null if "
+            "there are none."
         ),
-        "accuracy": "Of all judged runs, the share with the expected result; null if no run was judged.",
+        "precision": (
+            "Of the judged repetitions in which the agent loaded the skill, the share in which it should; null if "
+            "there are none."
+        ),
+        "accuracy": "Of all judged repetitions, the share with the expected result; null if there are none.",
     },
     "ShareEntry": {
         "rate": "The measured share.",
@@ -350,7 +354,10 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "findings": (
             "Findings: [leaked keys](#leaked-keys) and [text that addresses the judge](#text-that-addresses-the-judge)."
         ),
-        "trigger": "For a [trigger query](skills-under-test.md#trigger-queries): how many runs loaded the skill.",
+        "trigger": (
+            "For a [trigger query](skills-under-test.md#trigger-queries): in how many repetitions the agent loaded the "
+            "skill."
+        ),
         "quarantine": "For a result in [quarantine](../how-to/flaky-cases.md): the entry in the quarantine file.",
         "inputs": (
             "With a [store](command-line.md#baselines): digests that show whether the inputs of two runs are equal. "
@@ -445,8 +452,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "TriggerEntry": {
         "shouldTrigger": "Whether the skill should be loaded.",
-        "loaded": "Number of judged runs in which the skill was loaded.",
-        "judged": "Number of judged runs.",
+        "loaded": "Number of judged repetitions in which the agent loaded the skill.",
+        "judged": "Number of judged repetitions.",
     },
     "QuarantineItem": {
         "reason": "Reason for the quarantine.",
