@@ -100,7 +100,7 @@ EVENTS = (
     AgentEvent("silence", "the service sends no response before the time limit", (Hang(),), timeout=30),
     AgentEvent(
         "loop",
-        "the model endlessly repeats the same tool call",
+        "the model endlessly repeats the same tool call, and `--max-steps` is set",
         (Forever(Together((Say("Once more."), WORK))),),
         max_steps=8,
     ),

@@ -31,13 +31,13 @@ WRITING = frozenset({"committed link"})
 MEANINGS = {
     "bootstrap": "the command `workspace.bootstrap`, which runs before the agent",
     "agent": "the agent, while it works on a case",
-    "test command": "a `test:` expectation that runs a program written by the agent",
+    "test command": "a `test:` assertion that runs a program written by the agent",
     "grader": "a grader program of an AgentV suite",
     "hook": "the hook `after_each`, which runs after the session is judged and before its workspace is archived",
     "suite program": "a check of a suite in Python",
     "second run": "the agent, after another run in the same checkout has started and ended",
     "committed link": "symbolic links in the commit, in place of suites and of the run directory",
-    "template": "symbolic links in a workspace template, named by `file:` expectations and archived by the tool",
+    "template": "symbolic links in a workspace template; `file:` assertions name them, and the tool archives them",
     "report template": "`include` in a report template, and symbolic links in the folder of the template",
     "artifact": "the artifact of the first workflow of a fork, with a symbolic link in place of `results.json`",
 }
@@ -208,7 +208,7 @@ OWN_OF_ROOT = OWN_OF_USER | {
     "move the attacker's process to another control group",  # in a folder in memory; the groups in it are read-only
     "add a program to a folder in `PATH`",
     "read `/etc/shadow`",
-    "replace the folders of the attacker's own session, which the tool reads",
+    "in the attacker's own session, replace the folders that the tool reads",
     "gain privileges from a setuid or setgid program",
 }
 SEARCH = "  until found_other; do sleep 0.1; done\n  found_host\n"

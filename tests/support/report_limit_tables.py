@@ -63,7 +63,7 @@ RUNS: tuple[Row, ...] = (
     ),
     ("number of edits in a transcript", f"{limits.MAX_PROMOTED_EDITS:,}"),
     (
-        "size of a template that `promote` writes",
+        "size of a workspace template that `promote` writes",
         f"{limits.MAX_PROMOTED_FILES:,} files and {limits.MAX_PROMOTED_BYTES:,} bytes",
     ),
     (
@@ -89,7 +89,7 @@ REPORTS: tuple[Row, ...] = (
     ("length of the description of the commit status", f"{limits.MAX_STATUS_CHARACTERS} characters"),
     ("number of annotations", f"{limits.MAX_ANNOTATIONS} errors and {limits.MAX_ANNOTATIONS} warnings"),
     (
-        "total length of the groups of executions in the log of a job",
+        "total length of the log groups (one for each execution) in the log of a job",
         f"{limits.MAX_LOG_CHARACTERS:,} characters, or {limits.MAX_VERBOSE_LOG_CHARACTERS:,} with `verbose`",
     ),
     (

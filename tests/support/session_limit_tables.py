@@ -92,7 +92,7 @@ AGENTS: tuple[Row, ...] = (
     (
         "size of an archived workspace",
         (
-            f"{limits.MAX_BUNDLE_ENTRIES:,} files and folders and {format_size(limits.MAX_BUNDLE_BYTES)}. A larger "
+            f"{limits.MAX_BUNDLE_ENTRIES:,} files and folders, and {format_size(limits.MAX_BUNDLE_BYTES)}. A larger "
             "workspace is not archived"
         ),
     ),
@@ -119,11 +119,11 @@ JUDGE: tuple[Row, ...] = (
     ("number of attempts to get an answer in the requested format", f"{limits.MAX_JUDGE_QUESTIONS}"),
     ("number of `votes` on a question", f"{limits.MAX_JUDGE_VOTES}"),
     (
-        "length of each text from the session in a question",
+        "length of each text that a question contains from the session",
         f"{limits.MAX_QUOTED_CHARACTERS:,} characters. The middle of a longer text is left out",
     ),
     (
-        "skill evals: length of the texts from the session in a question",
+        "skill evals: length of the texts that a question contains from the session",
         (
             f"{limits.MAX_JUDGED_MESSAGE_CHARACTERS:,} characters for the final answer, "
             f"{limits.MAX_JUDGED_ACTIONS_CHARACTERS:,} for the actions, {limits.MAX_JUDGED_FILE_CHARACTERS:,} for each "
@@ -142,7 +142,7 @@ CONTAINERS: tuple[Row, ...] = (
     (
         "size of the build context of an image",
         (
-            f"{remote_limits.MAX_BUILD_CONTEXT_ENTRIES:,} files and folders and "
+            f"{remote_limits.MAX_BUILD_CONTEXT_ENTRIES:,} files and folders, and "
             f"{format_size(remote_limits.MAX_BUILD_CONTEXT_BYTES)}, without the files that `.dockerignore` excludes"
         ),
     ),
@@ -160,7 +160,7 @@ CONTAINERS: tuple[Row, ...] = (
     ),
     (
         "size of a workspace, or of the agent's records, that the tool copies from a container",
-        f"{limits.MAX_BUNDLE_ENTRIES:,} files and folders and {format_size(limits.MAX_COPIED_BYTES)}",
+        f"{limits.MAX_BUNDLE_ENTRIES:,} files and folders, and {format_size(limits.MAX_COPIED_BYTES)}",
     ),
     (
         "size of a file of the repository that the tool copies into a container because a command refers to it",
@@ -183,7 +183,7 @@ ENGINES: tuple[Row, ...] = (
         format_size(remote_limits.MAX_ANNOUNCED_BYTES),
     ),
     (
-        "size of an untracked file (not in git) in which the tool searches for text in the format of a key",
+        "size of an untracked file (not in git) in which the tool searches for text in the format of an API key",
         (
             f"{format_size(remote_limits.MAX_KEY_FILE_BYTES)}. In larger files, the tool searches only for the "
             "values of secret variables"

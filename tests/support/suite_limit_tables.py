@@ -47,14 +47,14 @@ SUITES: tuple[Row, ...] = (
     (
         "total length of all regular expressions in a suite; each different expression is counted once",
         (
-            f"{limits.MAX_SUITE_REGEX_CHARACTERS:,} characters, after the tool has translated them from JavaScript's "
-            "syntax. For example, `\\b` or `\\s` is translated into about 60 characters"
+            f"{limits.MAX_SUITE_REGEX_CHARACTERS:,} characters, counted after the tool has translated the expressions "
+            "from JavaScript's syntax. For example, `\\b` or `\\s` is translated into about 60 characters"
         ),
     ),
     (
         "length of a [glob pattern](patterns.md)",
         (
-            f"{limits.MAX_PATTERN_CHARACTERS:,} characters. In a suite, a longer pattern is not an error, but matches "
+            f"{limits.MAX_PATTERN_CHARACTERS:,} characters. In a suite, a longer pattern causes no error, but matches "
             "nothing"
         ),
     ),
@@ -64,7 +64,7 @@ SUITES: tuple[Row, ...] = (
         f"{limits.MAX_ARM_FILES:,} files and {format_size(limits.MAX_ARM_BYTES)}",
     ),
     (
-        "number of patterns of files that an arm removes from workspaces",
+        "number of patterns in `remove` of an arm",
         f"{limits.MAX_ARM_PATTERNS}. Each pattern can contain `**` at most {limits.MAX_PATTERN_FOLDERS} times",
     ),
     (
@@ -112,7 +112,10 @@ FORMATS: tuple[Row, ...] = (
     ("AgentV: length of a cell in a CSV file with tests", f"{limits.MAX_CSV_CELL_CHARACTERS:,} characters"),
     ("AgentV: nesting depth of `include` in assertions", f"{limits.MAX_INCLUDE_DEPTH} levels"),
     ("AgentV: length of a chain of `use_target` references", f"{limits.MAX_TARGET_REFERENCES} targets"),
-    ("AgentV: number of patterns to which `{a,b}` in the path of tests expands", f"{limits.MAX_BRACE_ALTERNATIVES}"),
+    (
+        "AgentV: number of patterns to which a path of test files with `{a,b}` expands",
+        f"{limits.MAX_BRACE_ALTERNATIVES}",
+    ),
     ("AgentV: number of repositories in a workspace", f"{limits.MAX_WORKSPACE_REPOS}"),
     ("AgentV: time to clone a repository of a workspace", minutes(limits.REPO_CLONE_SECONDS)),
     (
@@ -128,7 +131,7 @@ FORMATS: tuple[Row, ...] = (
         f"the last {format_size(limits.MAX_CLI_TARGET_OUTPUT_BYTES)}",
     ),
     (
-        "AgentV: number of requests that a grader's program sends to the model",
+        "AgentV: number of requests that a grader's program sends to the judge",
         f"`max_calls`, which is at most {limits.MAX_MODEL_CALLS:,} and by default {limits.DEFAULT_MODEL_CALLS}",
     ),
     ("[`evals.json`](skill-evals.md): number of assertions of a case", f"{limits.MAX_EVAL_QUESTIONS}"),
@@ -140,12 +143,15 @@ FORMATS: tuple[Row, ...] = (
     ("`evals.json`: total length of the prompts of all cases", f"{limits.MAX_VARIABLE_CHARACTERS:,} characters"),
     ("`evals.json`: number of input files of a case", f"{limits.MAX_EVAL_FILES:,}"),
     (
-        "[Trigger queries](skills-under-test.md#trigger-queries): number of runs of each query",
+        "[Trigger queries](skills-under-test.md#trigger-queries): number of repetitions of each query (`runs`)",
         f"{limits.MAX_TRIGGER_RUNS}",
     ),
     ("[Plugin](plugin-evals.md): number of cases", f"{limits.MAX_PLUGIN_CASES:,}"),
     (
-        "Plugin: files and folders that the tool searches for cases, and files and folders in `skills`",
+        (
+            "Plugin: number of files and folders that the tool searches for cases, and number of files and folders in "
+            "the folder `skills`"
+        ),
         f"{limits.MAX_PLUGIN_FOLDERS:,} each. If there are more, the tool does not find all cases or skills",
     ),
     ("Plugin: number of graders of a case", f"{limits.MAX_PLUGIN_CASE_GRADERS}"),

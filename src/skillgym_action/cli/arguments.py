@@ -378,7 +378,7 @@ class _SuggestCommand(SettingsCommand):
 @option("--case", "cases", metavar="GLOB", multiple=True, help="Consider only cases whose id matches GLOB.")
 @option("--runner", "runners", metavar="GLOB", multiple=True, help="Consider only runners whose id matches GLOB.")
 @option("--owner", metavar="NAME", help="Owner of the entries; entries without an owner have no effect.")
-@option("--issue", metavar="URL", help="URL of an issue, which is written to the entries.")
+@option("--issue", metavar="URL", help="URL of an issue about the cases, to write to the entries.")
 @option("--days", type=click.IntRange(1, 90), default=30, metavar="N", help="Days until entries expire (default: 30).")
 @JSON
 def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, **fields: Any) -> int:

@@ -13,9 +13,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "[installed](agents.md#where-the-cli-comes-from) and used, even if another version is on `PATH`."
         ),
         "command": (
-            "Command that starts the agent. The type `command` requires this key: text is a command line for `sh`, "
-            "and a list is a program with its arguments. For other types, the value is the path of the agent's "
-            "program."
+            "Command that starts the agent. The type `command` requires this key. A list is a program with its "
+            "arguments. Text is a command line for `sh` for the type `command`, and the path of the agent's program "
+            "for other types."
         ),
         "commandArgs": "Arguments that are added to the agent's command line, after the arguments that the tool sets.",
         "env": (
@@ -43,8 +43,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "that contains this key."
         ),
         "args": (
-            "Arguments of the program. Arguments that begin with `./` or `../` are relative to the same folder as in "
-            "`command`."
+            "Arguments of the program. Arguments that begin with `./` or `../` are relative to the same folder as the "
+            "path in `command`."
         ),
         "timeoutMs": "Time limit of the program.",
         "env": "Variables that are added to the environment of the program.",
@@ -55,7 +55,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "WorkspaceSection": {
         "mode": (
             "`isolated`: a new directory for each session. `shared`: one directory for each suite. `none`: the "
-            "existing directory `cwd` or `run.cwd`, or the root of the repository if neither is set."
+            "existing directory that `cwd` or `run.cwd` specifies, or the root of the repository if neither is set."
         ),
         "cwd": (
             "An existing directory [of the repository](configuration.md#paths) in which agents work. If this key is "
@@ -75,8 +75,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "model": "Name of the model, as the service expects it.",
         "env": (
-            "Values of the variables that contain the key and the base URL of the service: `ANTHROPIC_API_KEY` and "
-            "`ANTHROPIC_BASE_URL`, or `OPENAI_API_KEY` and `OPENAI_BASE_URL`. By default, [the "
+            "Values of the variables that contain the API key and the base URL of the service: `ANTHROPIC_API_KEY` "
+            "and `ANTHROPIC_BASE_URL`, or `OPENAI_API_KEY` and `OPENAI_BASE_URL`. By default, [the "
             "judge](configuration.md#the-judge) uses the values in the environment of the run. A list contains names "
             "of variables whose values are taken from this environment unchanged."
         ),
@@ -115,8 +115,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "repeat": "Number of times that each case runs on each runner; same as `--repeat`.",
         "require": (
-            "How many repetitions of a case must pass: all of them (`all`), at least one (`any`), or at least this "
-            "number; same as [`--require`](command-line.md#repetitions-and-retries)."
+            "How many repetitions of a case must pass: all of them (`all`), at least one (`any`), or at least the "
+            "given number; same as [`--require`](command-line.md#repetitions-and-retries)."
         ),
         "stopEarly": (
             "Whether an execution ends as soon as its result is certain, without its remaining repetitions; same as "
@@ -127,8 +127,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "[`--stop`](command-line.md#repetitions-and-retries)."
         ),
         "onLimit": (
-            "Status of a session that exceeds its time limit, its maximum number of steps or its budget; same as "
-            "[`--on-limit`](command-line.md#limits)."
+            "Status of a session that exceeds its time limit, its maximum number of model rounds or its budget; same "
+            "as [`--on-limit`](command-line.md#limits)."
         ),
         "repeatFailure": (
             "Maximum number of retries of a repetition that failed (but not of one that is `errored`); same as "
@@ -137,7 +137,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "retryFailed": "Older name of `run.repeatFailure`; ignored if `run.repeatFailure` is set.",
         "maxSteps": "Maximum number of model rounds in a session; same as `--max-steps`.",
         "workspace": "Workspace settings for suites that have none of their own.",
-        "tags": "Only cases with one of these tags run; same as `--tag`.",
+        "tags": "Only cases with at least one of these tags run; same as `--tag`.",
         "failOn": (
             "Conditions that make a run fail; same as [`--fail-on`](command-line.md#conditions-that-fail-a-run). With "
             "`none`, none of these conditions applies. Even then, `run.minPassRate`, `run.maxErrorRate` and "
@@ -169,8 +169,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "judge": "Settings of the [judge](configuration.md#the-judge), which is the model that graders ask.",
         "limits": (
-            "Resources of the machine that each [session](limits.md#sessions) may use; suites can only lower these "
-            "limits."
+            "Limits on the resources of the machine that each [session](limits.md#sessions) may use; suites can only "
+            "lower these limits."
         ),
         "keep": (
             "Which files of workspaces the tool stores. `changed`: the changed files of each session. `all`: also the "
@@ -208,13 +208,13 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "commentWhen": (
             "When the tool creates a comment. `always`: in every run. `changes`: if results differ from the baseline "
-            "or, without a baseline, in the same cases as with `failures`. `failures`: if an execution is not green, "
-            "or the run does not pass. With `comment: update`, an existing comment is always updated."
+            "or, without a baseline, under the same conditions as with `failures`. `failures`: if an execution is not "
+            "green, or the run does not pass. With `comment: update`, an existing comment is always updated."
         ),
         "commentId": "Id that distinguishes the comments of several jobs on the same pull request.",
         "reviewComments": (
             "Whether the tool writes review comments on the definitions of cases that are not green, in addition to "
-            "the comment."
+            "the comment on the pull request."
         ),
         "status": (
             "Whether the tool writes a commit status with the verdict. With `auto`, the tool writes the status only if "
@@ -257,10 +257,13 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
     },
     "InputSection": {
-        "files": "Patterns of files, or of folders with all of their files, relative to the root of the repository.",
+        "files": (
+            "Patterns that match files, or folders with all of their files. The patterns are relative to the root of "
+            "the repository."
+        ),
         "suites": (
-            "Patterns of suites, or of folders of suites, whose cases are selected if a file that matches `files` "
-            "changes. An empty list means that no case depends on these files."
+            "Patterns that match suites, or folders with suites. If a file that matches `files` changes, the cases of "
+            "these suites are selected. An empty list means that no case depends on these files."
         ),
     },
     "TlsSection": {

@@ -71,8 +71,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "with these runners."
         ),
         "arms": (
-            f"The 2 to {MAX_ARMS} variants ([arms](../how-to/arms.md#in-a-suite)) in which each case runs, by name. "
-            "These arms replace the arms of the configuration."
+            f"The 2 to {MAX_ARMS} variants ([arms](../how-to/arms.md#in-a-suite)) in which each case runs; the keys "
+            "are the names of the arms. These arms replace the arms of the configuration."
         ),
     },
     "ExpectationSection": {
@@ -122,7 +122,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "env": (
             "Variables that are added to the environment of the agent; null removes a variable that the runner sets. "
             "`${{ NAME }}` and `${NAME}` are replaced with the value of `NAME` in the environment of the run. A list "
-            "contains names of variables, which are passed on unchanged."
+            "contains names of variables, which are passed to the agent unchanged."
         ),
         "commandArgs": (
             "Arguments that are appended to the arguments of the agent. An argument that begins with `./` or `../` is "
@@ -140,8 +140,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "SuiteArmSection": {
         "env": (
             "Variables that are added to the environment of the agent; null removes a variable that the runner sets. "
-            "A value that contains `${` is an error: only [arms of the configuration](configuration.md#arms) can use "
-            "variables of the tool's environment."
+            "A value that contains `${` causes an error: only [arms of the configuration](configuration.md#arms) can "
+            "use variables of the tool's environment."
         ),
     },
     "ContainerBuildSection": {

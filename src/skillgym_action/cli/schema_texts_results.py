@@ -96,7 +96,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "folder": "Path of the folder, as specified on the command line.",
         "commit": "SHA of the commit that the folder contains, if it is known.",
         "added": "Paths of suites that exist only in the checkout. These suites did not run.",
-        "changed": "Paths of suites that differ between the folder and the checkout. The suites of the folder ran.",
+        "changed": "Paths of suites that differ between the folder and the checkout. The versions in the folder ran.",
         "removed": "Paths of suites that exist only in the folder. These suites ran.",
         "configurationDiffers": "Whether the configuration in the folder differs from that in the checkout.",
     },
@@ -132,7 +132,10 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "errored": "Number of executions with the status `errored`.",
         "skipped": "Number of executions with the status `skipped`.",
         "passRate": "The [pass rate](../explanation/statistics.md#pass-rates); null if it includes no judged case.",
-        "rate": "Data about the pass rate: the numbers of cases and sessions, and the 95 % intervals.",
+        "rate": (
+            "Data about the pass rate: the numbers of cases and sessions, and the 95 % intervals. Cases that are "
+            "expected to fail are not included."
+        ),
         "flaky": "Number of [flaky](../how-to/flaky-cases.md) executions.",
         "costUsd": "Known part of the cost in US dollars; null if no cost is known.",
         "costComplete": "Whether the whole cost is known.",
@@ -142,8 +145,11 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "RunnerEntry": {
         "id": "Id of the runner, as configured.",
         "agent": "Type of the agent.",
-        "model": "Model as configured; null if the agent's CLI selects the model.",
-        "version": "Version of the agent's CLI; null if it is unknown or if executions used different versions.",
+        "model": (
+            "Model as configured or, if the agent's CLI selects the model, the first model that an execution reports; "
+            "null if unknown."
+        ),
+        "version": "Version of the agent's CLI: the first version that an execution reports; null if unknown.",
     },
     "RateEntry": {
         "cases": "Number of cases with judged sessions.",
@@ -175,12 +181,12 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "Upper bound of the decrease of the mean pass rate, with 95 % confidence; null if there are no pairs."
         ),
         "coverage": (
-            "Of the sessions that the run planned for the executions of the baseline, the share that was judged."
+            "Of the sessions that the run planned for executions that are in the baseline, the share that was judged."
         ),
         "newlyFailing": "Number of executions that the statistical tests report as newly failing.",
         "fixed": "Number of executions that the statistical tests report as fixed.",
-        "changed": "Number of executions whose share of passed sessions differs, possibly by chance.",
-        "noLongerJudged": "Number of executions that were judged in the baseline, but not in this run.",
+        "changed": "Number of other executions whose share of passed sessions has changed, possibly by chance.",
+        "noLongerJudged": "Number of executions that were judged in the baseline, but could not be judged in this run.",
         "redefined": (
             "Number of executions that were not compared because their prompt, assertions or expected result differ "
             "from those in the baseline."
@@ -220,17 +226,20 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "durationMs": "Time of the compared cases in milliseconds.",
         "cases": "The compared cases, each with its shares of passed assertions.",
         "unjudged": (
-            "Ids of cases that run in both arms, but were not judged in at least one of the arms. The comparison is "
+            "Ids of cases that run in both arms, but were not judged in one of the arms or in both. The comparison is "
             "complete only if this list is empty."
         ),
         "uncompared": "Ids of cases that run only in the deciding arm.",
         "inBoth": "Assertions that passed in all sessions of both arms.",
-        "inNone": "Assertions that passed in no session of either arm.",
+        "inNone": "Assertions that failed in all sessions of both arms.",
     },
     "SpentEntry": {
         "deciding": "Sum over the compared cases in the deciding arm; null if unknown.",
         "other": "Sum over the compared cases in the other arm; null if unknown.",
-        "ratio": "The sum in the deciding arm divided by the sum in the other arm; null if unknown.",
+        "ratio": (
+            "The sum in the deciding arm divided by the sum in the other arm; null if one of the sums is unknown or "
+            "the sum in the other arm is 0."
+        ),
     },
     "ArmCaseEntry": {
         "caseId": "Id of the case, unique in its suite.",
@@ -270,11 +279,11 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "runs": "Number of judged repetitions of these queries.",
         "recall": (
             "Of the judged repetitions in which the agent should load the skill, the share in which it did; null if "
-            "there are none."
+            "there are no such repetitions."
         ),
         "precision": (
-            "Of the judged repetitions in which the agent loaded the skill, the share in which it should; null if "
-            "there are none."
+            "Of the judged repetitions in which the agent loaded the skill, the share in which it should load it; null "
+            "if there are no such repetitions."
         ),
         "accuracy": "Of all judged repetitions, the share with the expected result; null if there are none.",
     },
@@ -299,14 +308,14 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "the suite in the checkout. `unidentified`: the results contain no digest of the suite. `not-compared`: "
             "there was no commit to compare with."
         ),
-        "results": "Results of the executions of the suite, one entry each.",
+        "results": "Results of the suite, one entry for each execution.",
         "otherArms": (
-            "Results in non-deciding [arms](../how-to/arms.md). Of these results, totals include only cost, tokens and "
-            "retries."
+            "Results in non-deciding [arms](../how-to/arms.md). The totals include only the cost, the tokens and the "
+            "retries of these results."
         ),
         "quarantined": (
-            "Results in [quarantine](../how-to/flaky-cases.md). Of these results, totals include only cost, tokens and "
-            "retries."
+            "Results in [quarantine](../how-to/flaky-cases.md). The totals include only the cost, the tokens and the "
+            "retries of these results."
         ),
     },
     "ResultEntry": {
@@ -475,7 +484,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "CarriedEntry": {
         "commit": "SHA of the commit of the earlier run.",
         "at": "Start time of the earlier run, in ISO 8601, UTC.",
-        "samples": "For each judged repetition of the earlier run, whether it passed.",
+        "samples": "For each judged repetition of the execution in the earlier run, whether it passed.",
         "link": "URL of the earlier run.",
         "costUsd": "Cost of the sessions in the earlier run, in US dollars.",
     },

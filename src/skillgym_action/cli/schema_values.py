@@ -41,7 +41,7 @@ PATH = "path"
 PATH_OR_AUTO = f"{PATH} or `auto`"
 PATHS = frozenset({PATH, PATH_OR_AUTO})
 """The types in ``TYPES`` that are paths."""
-_SIZE = "bytes, or text such as `512MiB`, or `none`"
+_SIZE = "number of bytes, text such as `512MiB`, or `none`"
 _COUNT = "whole number, or `none`"
 _MILLISECONDS = "milliseconds, or text such as `5m`"
 _DURATION = "seconds, or text such as `30s` or `5m`"
@@ -73,7 +73,7 @@ TYPES: Words = {
     "SuiteLimitsSection": {"pids": _COUNT},
     "CaseSection": {"expect": "list of [expectations](x-bench.md#expectations)"},
     "ArmSection": {"files": PATH, "remove": _PATTERNS, "home": PATH},
-    "ContainerBuildSection": {"context": PATH, "dockerfile": "file in the context"},
+    "ContainerBuildSection": {"context": PATH, "dockerfile": "path of a file in the build context"},
     "ContainerKeys": {"dockerfile": PATH, "workdir": "absolute path"},
     "EntrySection": {
         "case": _PATTERN,
@@ -89,7 +89,7 @@ _PUBLISHED = PublisherOptions()
 _OF_THE_RUN = "limit of the run"
 DEFAULTS: Words = {
     "AgentSection": {
-        "model": "model of the agent's CLI",
+        "model": "default model of the agent's CLI",
         "command": "the agent's program on `PATH`, such as `claude` or `codex`",
     },
     "LimitsSection": {
@@ -169,7 +169,7 @@ DEFAULTS: Words = {
         "exits": "0, unless `fails` is true",
     },
     "ContainerKeys": {
-        "workdir": f"working directory of the image, or `{DEFAULT_WORKDIR}`",
+        "workdir": f"working directory of the image; `{DEFAULT_WORKDIR}` if the image sets none or `/`",
         "user": "user of the image",
         "network": "`model-only`",
     },

@@ -135,11 +135,13 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = ()
     changed_skills: Annotated[
         bool,
-        Option(SELECT, None, "Select only suites of skills whose files or evals differ from the merge base."),
+        Option(SELECT, None, "Select only suites of skills whose files or evals differ from those in the merge base."),
         Input("changed-skills"),
     ] = False
     changed_only: Annotated[
-        bool, Option(SELECT, None, "Select only cases whose inputs differ from the merge base."), Input("changed-only")
+        bool,
+        Option(SELECT, None, "Select only cases whose inputs differ from those in the merge base."),
+        Input("changed-only"),
     ] = False
     base: Annotated[str | None, Option(SELECT, "REF", "Branch or commit to use as the base of --changed-only.")] = None
     agentv_compat: Annotated[
@@ -174,7 +176,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     ] = None
     require: Annotated[
         Require | None,
-        Option((*RUN, "rejudge"), "all|any|M", "Number of repetitions of a case that must pass (default: all)."),
+        Option((*RUN, "rejudge"), "all|any|M", "How many repetitions of a case must pass (default: all)."),
         Input("require"),
     ] = None
     stop_early: Annotated[
@@ -216,7 +218,8 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             RUN,
             "USD",
-            "Maximum cost; once it is spent, no more sessions start. With a store, a higher forecast prevents the run.",
+            "Maximum cost; once it is spent, no more sessions start. "
+            "With a store, a run with a higher forecast does not start.",
         ),
         Input("max-cost"),
     ] = None
@@ -331,7 +334,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             STORED,
             "branch|artifact|path=PATH|none",
-            "Store with results of earlier runs; permitted runs add their own results.",
+            "Store with results of earlier runs; runs that have permission add their own results.",
         ),
         Input("store"),
     ] = None
@@ -345,7 +348,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             RUN,
             "unchanged|never",
-            "Reuse stored results of unchanged executions; unchanged,max-age=7d limits their age.",
+            "Reuse stored results of unchanged executions (unchanged,max-age=7d: at most 7 days old).",
         ),
         Input("reuse"),
     ] = None
@@ -361,7 +364,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             GATE,
             "KIND=PATH",
-            f"Write an additional report of KIND {', '.join((*REPORTERS, *FOLDER_REPORTS))}. The path - is stdout.",
+            f"Write an additional report. KIND: {', '.join((*REPORTERS, *FOLDER_REPORTS))}. The path - is stdout.",
             repeatable=True,
         ),
     ] = ()

@@ -59,7 +59,7 @@ class ProviderSettings(BaseModel):
         Option(
             RUN,
             "PROVIDER=N",
-            "Maximum number of sessions that use a provider at the same time, such as anthropic=40.",
+            "Maximum number of sessions that use a provider at the same time (example: anthropic=40).",
             repeatable=True,
         ),
     ] = ()

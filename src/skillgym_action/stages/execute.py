@@ -350,8 +350,11 @@ class _Executor:
             self._refused.add(execution.index)
         result = combined_result(sessions, final_judgement(execution, sessions, self.options, stopped))
         result = with_trigger_runs(execution, sessions, result)
-        if not self._is_staged:
-            return self.completed(execution, result)
+        if self._is_staged:
+            return result
+        result = self.completed(execution, result)
+        if self._journal.attempt is None:  # else they show what each attempt of the job cost
+            del self._sessions[execution.index]  # so that memory grows less with each execution
         return result
 
     def _wait_or_stop(self, progress: ExecutionProgress, position: tuple[int, int]) -> Judgement | None:
