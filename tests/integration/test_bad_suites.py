@@ -328,7 +328,7 @@ def test_a_recording_that_is_broken_is_not_played(tmp_path, files, says, proved:
 
 def test_every_number_of_the_limits_is_made_of_a_constant():
     prose = re.sub(r"`[^`\n]+`", "", TABLE.sub("", DOCUMENT.read_text(encoding="utf-8")))
-    assert f"within {SECONDS} s and with at most {MEGABYTES} MB of memory" in prose
+    assert f"needs at most {SECONDS} s and {MEGABYTES} MB of memory" in prose
     units_of_sizes, exit_code = {"1024", "1000"}, {"2"}
     assert set(re.findall(r"\d+", prose)) == {f"{SECONDS}", f"{MEGABYTES}", *units_of_sizes, *exit_code}
 

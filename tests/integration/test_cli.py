@@ -114,6 +114,8 @@ def test_every_run_leaves_its_reports(tmp_path):
         pytest.param(["--max-cost", "5USD"], "--max-cost: '5USD' is not a number", id="an amount"),
         pytest.param(["--maxfail", "0"], "--maxfail: must be greater than 0, not 0", id="too small a number"),
         pytest.param(["--min-pass-rate", "90"], "must be from 0 to 1, not 90; write 0.9", id="too large a number"),
+        pytest.param(["--min-pass-rate", "90%"], "'90%' is not a number; write 0.9\n", id="a percent sign"),
+        pytest.param(["--min-uplift", "5%"], "'5%' is not a number; write 5\n", id="a percent sign after points"),
         pytest.param(
             ["--report", "html"], "--report: 'html' is not KIND=PATH, such as html=report.html", id="a report"
         ),
@@ -138,6 +140,29 @@ def test_a_mistake_on_the_command_line_is_one_clear_message(tmp_path, args, mess
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.err
     assert not (tmp_path / "out" / "results.json").exists()
+
+
+@pytest.mark.parametrize("command", ["check", "list", "run"])
+def test_a_misspelt_placeholder_is_a_warning_of_each_command(tmp_path, command):
+    files = {"skillgym.config.yaml": 'runners:\n  sh: {agent: {type: command, command: [echo, "{promt}"]}}\n'}
+    ran = skillgym(command, cwd=repository(tmp_path, files))
+    place = "skillgym.config.yaml:2:47: runners.sh.agent.command[1]"
+    assert f"{place}: unknown placeholder '{{promt}}'; did you mean '{{prompt}}'?" in ran.err
+
+
+def test_an_option_from_the_environment_is_named_by_its_variable(tmp_path):
+    ran = skillgym("list", cwd=repository(tmp_path), SKILLGYM_REPEAT="abc", SKILLGYM_SHARD="5/4")
+    assert ran.code == 2
+    assert "error: SKILLGYM_REPEAT (--repeat): 'abc' is not a whole number\n" in ran.err
+    assert "error: SKILLGYM_SHARD (--shard): " in ran.err
+    ran = skillgym("list", "--repeat", "x", cwd=tmp_path, SKILLGYM_REPEAT="abc")
+    assert ran.err == "error: --repeat: 'x' is not a whole number\n"
+
+
+def test_an_agent_that_is_not_executable_is_told_with_the_command_that_makes_it(tmp_path):
+    agent = {"agent": {"type": "command", "command": ["./agent.sh"]}}
+    ran = run(repository(tmp_path, {"skillgym.config.yaml": config(agent), "agent.sh": "#!/bin/sh\n"}))
+    assert f"cannot start '{tmp_path}/agent.sh': Permission denied; run chmod +x {tmp_path}/agent.sh" in ran.err
 
 
 def test_a_mistake_in_the_configuration_is_told_with_its_place(tmp_path):
@@ -342,8 +367,7 @@ def test_a_run_directory_that_cannot_be_made_is_told_before_anything_starts(tmp_
     repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
     ran = skillgym("run", "--output", "skillgym.config.yaml", cwd=tmp_path)
     message = f"cannot write {tmp_path}/skillgym.config.yaml: Not a directory"
-    remedy = "free space there, or name another path"
-    assert (ran.code, ran.err) == (3, f"error: {message}; {remedy}\n")
+    assert (ran.code, ran.err) == (3, f"error: {message}; name another path\n")
     assert not (tmp_path / "started").exists()
 
 

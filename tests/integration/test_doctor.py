@@ -209,6 +209,32 @@ def test_a_configured_runner(root, path, runner, told):
 
 
 @pytest.mark.parametrize(
+    ("agent", "program"),
+    [
+        pytest.param({"type": "command", "command": ["./agent.sh"]}, "{root}/agent.sh", id="at its path"),
+        pytest.param({"type": "command", "command": ["my-agent"]}, "{path}/my-agent", id="on PATH"),
+        pytest.param({"type": "claude-code", "command": ["./agent.sh"]}, "{root}/agent.sh", id="in place of a CLI"),
+    ],
+)
+def test_a_program_that_is_not_executable(root, path, agent, program):
+    file = program.format(root=root, path=path)
+    written(root, {"skillgym.config.yaml": config(one={"agent": agent})})
+    Path(file).write_text("#!/bin/sh\n")
+    ran = doctor(root, path, **KEY)
+    named = file if "/" in agent["command"][0] else agent["command"][0]
+    assert line(ran, "one") == f"✗ {agent['type']}: {named} is not executable; run chmod +x {file}"
+    assert ran.code == 1
+
+
+def test_a_misspelt_placeholder_is_a_warning(root, path):
+    written(root, {"skillgym.config.yaml": 'runners: {one: {agent: {type: command, command: [sh, "{promt}"]}}}\n'})
+    ran = doctor(root, path)
+    place = "skillgym.config.yaml:1:54: runners.one.agent.command[1]"
+    assert line(ran, "one, command") == f"! {place}: unknown placeholder '{{promt}}'; did you mean '{{prompt}}'?"
+    assert ran.code == 0
+
+
+@pytest.mark.parametrize(
     ("agent", "sign"),
     [
         pytest.param({"type": "claude-code"}, "✗", id="nothing else would let it in"),

@@ -99,6 +99,7 @@ def test_arms_of_a_suite_run(tmp_path, made):
         ({"a": {"flies": "x"}, "b": {}}, ".a.flies: unknown key"),
         ({"a": {"files": "nowhere"}, "b": {}}, ".a.files: "),
         ({"a": {"env": {"X": "${{ HOME }}"}}, "b": {}}, ".a.env.X: variables of the environment are only for arms of"),
+        ({"a": {"env": {"X": "$HOME"}}, "b": {}}, ".a.env.X: variables of the environment are only for arms of"),
         ({"a": {"remove": ["../x"]}, "b": {}}, "is not a path in the workspace"),
         ({"a": {"decides": True}, "b": {"decides": True}}, "only one arm can decide, not a and b"),
         ({"a": {}}, "arms: "),

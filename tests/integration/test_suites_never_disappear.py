@@ -131,6 +131,43 @@ def test_evals_in_a_form_that_is_not_read_are_a_warning(tmp_path):
     assert "evals/evals.json: has the name of evals of a skill, but no list of cases with prompts" in ran.err
 
 
+MISUNDERSTOOD = [
+    pytest.param(
+        {"bench/core.json": suite(case("one", ("test:grep -q done out.txt fails",)))},
+        r"bench/core\.json:1:\d+: cases\[0\]\.expect\[0\]: ",
+        "`fails` is an argument of the command here; to require that the command fails, "
+        'write {"test": "grep -q done out.txt", "fails": true}',
+        id="a command that has to fail",
+    ),
+    pytest.param(
+        {"more.bench.yaml": "cases: []\n"},
+        r"more\.bench\.yaml: ",
+        "is not run: x-bench suites are JSON files named *.bench.json; "
+        "write it as JSON and name it *.bench.json, or exclude it with !PATH",
+        id="a suite in YAML",
+    ),
+    pytest.param(
+        {
+            "skills/pdf/SKILL.md": "---\nname: pdf\ndescription: d\n---\n",
+            "skills/pdf/evals/evals.json": json.dumps(
+                {"evals": [{"prompt": "p", "checks": [{"type": "file_contain", "path": "a", "value": "b"}]}]}
+            ),
+        },
+        r"skills/pdf/evals/evals\.json:1:\d+: evals\[0\]\.checks\[0\]\.type: ",
+        "unknown type 'file_contain', so this is a question to the judge; did you mean 'file_contains'?",
+        id="a misspelt type of an assertion",
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "place", "says"), MISUNDERSTOOD)
+def test_what_is_probably_meant_otherwise_is_a_warning_of_check_and_of_the_run(tmp_path, files, place, says):
+    root = repository(tmp_path, files)
+    for command in (("check",), ("run", "--output", "out")):
+        told = skillgym(*command, cwd=root).err
+        assert re.search(f"^warning:? {place}{re.escape(says)}$", told, re.MULTILINE), (command, told)
+
+
 # --- check ------------------------------------------------------------------------------------------
 
 

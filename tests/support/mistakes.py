@@ -119,6 +119,7 @@ MISTAKES = (
     _command("file that is not a suite", "run", CONFIG),
     _command("run directory that does not exist", "report", ".skillgym-results/none"),
     _command("baseline that does not exist", "run", "--baseline", "main.json"),
+    _command("text instead of a number of shards", "list", "--matrix", "abc"),
     _command("shard outside of the range", "run", "--shard", "5/4"),
     _command("shard without the number of shards", "run", "--shard", "2"),
     _command("unknown schema", "schema", "configuration"),
@@ -137,6 +138,12 @@ MISTAKES = (
     _config(
         "GitHub secret in the configuration",
         "runners:\n  a: {agent: {type: nop, env: {KEY: '${{ secrets.KEY }}'}}}\n",
+    ),
+    _config("dollar sign that is not replaced", "runners:\n  a: {agent: {type: nop, env: {API_KEY: $API_KEY}}}\n"),
+    Mistake(
+        name="misspelt placeholder",
+        files={CONFIG: 'runners:\n  a: {agent: {type: command, command: [cat, "{promt_file}"]}}\n'},
+        code=0,
     ),
     _config("listed environment variable that is not set", "runners:\n  a: {agent: {type: nop, env: [KEY]}}\n"),
     _config("environment variable that is not set", "runners:\n  a: {agent: {type: nop, env: {KEY: '${KEY}'}}}\n"),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import reported_or_crashed, started_again
 from skillgym_action.limits import MAX_JSON_TEXT_CHARACTERS
-from skillgym_action.model.errors import ConfigError
+from skillgym_action.model.errors import ConfigError, closest_match
 from skillgym_action.model.json_codec import from_json
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import (
@@ -42,11 +42,14 @@ from skillgym_action.transcripts.lenient_json import LenientJson, json_object, s
 from skillgym_action.transcripts.trouble_signs import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from skillgym_action.model.session import Capture, Output, Session
 
-PLACEHOLDER = re.compile(r"\{(prompt|prompt_file|workspace|model|case_id|output_file)\}")
+PLACEHOLDERS = ("prompt", "prompt_file", "workspace", "model", "case_id", "output_file")
+PLACEHOLDER = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
+_IN_BRACES = re.compile(r"(?<!\$)\{([A-Za-z_]+)\}")  # not ${NAME}, a variable of the shell
+_LIKENESS = 0.7  # 0 to 1; other words in braces are of the shell, of awk or of the program
 OUTPUT_FILE = "output.txt"
 EVENTS: dict[str, type[Event]] = {
     "message": Message,
@@ -93,6 +96,14 @@ def invocation(session: Session) -> Invocation:
 
 resume = started_again(invocation)
 trouble = reported_or_crashed
+
+
+def misspelt_placeholders(part: str) -> Iterator[tuple[str, str]]:
+    """Words in braces of a part of a command that are no placeholders, each with the similar one: promt, prompt."""
+    for word in dict.fromkeys(_IN_BRACES.findall(part)):
+        meant = closest_match(word.lower(), PLACEHOLDERS, _LIKENESS)
+        if meant and meant != word:
+            yield word, meant
 
 
 def _argv(session: Session, values: Mapping[str, str]) -> tuple[str, ...]:

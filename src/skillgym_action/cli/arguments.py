@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillgym_action import __version__
-from skillgym_action.cli.command_classes import HelpfulCommand, HelpfulGroup, ShardCount
+from skillgym_action.cli.command_classes import HelpfulCommand, HelpfulGroup, ShardCount, WholeNumber
 from skillgym_action.model.errors import Problem, PublishError, SkillgymError, UsageError
 
 if TYPE_CHECKING:
@@ -379,7 +379,7 @@ class _SuggestCommand(SettingsCommand):
 @option("--runner", "runners", metavar="GLOB", multiple=True, help="Consider only runners whose id matches GLOB.")
 @option("--owner", metavar="NAME", help="Owner of the entries; entries without an owner have no effect.")
 @option("--issue", metavar="URL", help="URL of an issue about the cases, to write to the entries.")
-@option("--days", type=click.IntRange(1, 90), default=30, metavar="N", help="Days until entries expire (default: 30).")
+@option("--days", type=WholeNumber(1, 90), default=30, metavar="N", help="Days until entries expire (default: 30).")
 @JSON
 def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, **fields: Any) -> int:
     """Print entries of skillgym.quarantine.yaml for the flaky cases of the store; change nothing."""
@@ -403,7 +403,7 @@ def schema(name: str | None) -> int:
 @argument("address", metavar="ADDRESS")
 @option(
     "--slots",
-    type=click.IntRange(1, 1024),
+    type=WholeNumber(1, 1024),
     default=1,
     metavar="N",
     help="Number of sessions to run in parallel (default: 1).",
@@ -442,11 +442,22 @@ def _settings(fields: dict[str, Any]) -> Settings:
     from skillgym_action.cli.terminal import is_colored
     from skillgym_action.settings.options import validated_settings
 
-    environment = _environment(click.get_current_context())
+    ctx = click.get_current_context()
+    environment = _environment(ctx)
     print_misspelt_variables(environment, PREFIX)
     colored = is_colored(sys.stderr, environment)
     fields["no_color"] = fields.get("no_color") or not colored
-    return validated_settings(fields, lambda name: "PATH" if name == "paths" else "--" + name.replace("_", "-"))
+    return validated_settings(fields, lambda name: _written(name, ctx))
+
+
+def _written(name: str, ctx: click.Context) -> str:
+    """What the user wrote to set a field: an argument, an option, or the environment variable of an option."""
+    from skillgym_action.cli.usage_errors import option_as_written
+
+    if name == "paths":
+        return "PATH"
+    param = next((one for one in ctx.command.get_params(ctx) if one.name == name), None)
+    return option_as_written(param, ctx) if isinstance(param, click.Option) else "--" + name.replace("_", "-")
 
 
 def _settings_to_print(fields: dict[str, Any], *, as_json: bool) -> Settings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
@@ -65,7 +66,8 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
     )
     without_judge = () if options.judge else judge_warnings(suites)
     quarantine = quarantine_warnings(options.plan.quarantine, suites, today=today, every_suite=not settings.paths)
-    warnings = (*near_miss_warnings(found), *filters, *vacuous, *without_judge, *quarantine)
+    configured = chain.from_iterable(runner.warnings for runner in runners)
+    warnings = (*configured, *near_miss_warnings(found), *filters, *vacuous, *without_judge, *quarantine)
     code = print_problems(suites, context, warnings, annotations=not as_json)
     if code and not as_json:
         return code

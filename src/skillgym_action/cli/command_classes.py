@@ -11,8 +11,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class ShardCount(click.IntRange):
+class WholeNumber(click.IntRange):
+    """A whole number in a range; ``accepted``: what messages call it."""
+
+    accepted = "a whole number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises click.BadParameter."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{str(value)!r} is not {self.accepted} from {self.min} to {self.max}", param, ctx)
+
+
+class ShardCount(WholeNumber):
     """A number of shards; ``auto`` is 0."""
+
+    accepted = "`auto` or a whole number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number. Raises click.BadParameter."""

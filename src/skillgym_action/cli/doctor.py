@@ -174,6 +174,9 @@ def checks(
             yield runner
             continue
         yield _runner(services, runner, configured=configured)
+        for warning in runner.warnings:
+            text, remedy = str(replace(warning, remedy=None)), warning.remedy
+            yield DoctorCheck(subject=f"{runner.id}, command", text=text, state=State.WARNING, remedy=remedy)
         if probe and not runner.agent.sessions:
             yield _probed(services, runner)
     yield _agents_user(services)
@@ -348,6 +351,8 @@ def _runner(services: Services, runner: Runner, *, configured: bool) -> DoctorCh
     command = agent.command or (listing.executable,)
     program = services.installs.find_program(command[0], agent.env.get("PATH"))
     check = partial(DoctorCheck, subject=runner.id)
+    if agent.command and (how := services.installs.permission_remedy(command[0], agent.env.get("PATH"))):
+        return check(text=f"{agent.type}: {command[0]} is not executable", state=State.PROBLEM, remedy=how)
     if program is None or (agent.version and not agent.command):
         wanted = f"{agent.type}@{agent.version}" if agent.version else agent.type
         how = f"skillgym-action doctor --install {wanted}" if listing.package else "install it, where PATH finds it"
@@ -396,6 +401,8 @@ def _program_without_version(services: Services, runner: Runner) -> DoctorCheck:
     program = services.installs.find_program(agent.command[0], agent.env.get("PATH"))
     if program:
         return check(text=f"{agent.type}: {program}")
+    if how := services.installs.permission_remedy(agent.command[0], agent.env.get("PATH")):
+        return check(text=f"{agent.type}: {agent.command[0]} is not executable", state=State.PROBLEM, remedy=how)
     missing = f"{agent.type}: {agent.command[0]} was not found"
     return check(text=missing, state=State.PROBLEM, remedy="install it, or correct agent.command")
 

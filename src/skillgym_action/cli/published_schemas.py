@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from skillgym_action.cli import (
+    schema_texts_comparison,
     schema_texts_configuration,
     schema_texts_documents,
     schema_texts_files,
@@ -30,7 +31,13 @@ TITLES = {
     "results": "Results of skillgym-action",
     "plan": "Stored plan of skillgym-action",
 }
-TEXTS = (schema_texts_configuration, schema_texts_files, schema_texts_results, schema_texts_documents)
+TEXTS = (
+    schema_texts_configuration,
+    schema_texts_files,
+    schema_texts_results,
+    schema_texts_comparison,
+    schema_texts_documents,
+)
 _DESCRIPTIONS = {definition: keys for texts in TEXTS for definition, keys in texts.DESCRIPTIONS.items()}
 _EXAMPLES = {definition: keys for texts in TEXTS for definition, keys in texts.EXAMPLES.items()}
 _BASES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from skillgym_action.model.errors import meant_word
 
@@ -24,7 +25,7 @@ def usage_message(error: click.ClickException) -> str:
         known = getattr(error, "possibilities", None)
         return f"unknown command {unknown!r}; {_meant(known, help_of_command)}"
     message = _without_brackets(error).removesuffix(".")
-    return f"{_lower(message)}; see `{ctx.command_path if ctx else PROGRAM} --help`"
+    return f"{message}; see `{ctx.command_path if ctx else PROGRAM} --help`"
 
 
 def _meant(known: Sequence[str] | None, otherwise: str) -> str:
@@ -32,14 +33,25 @@ def _meant(known: Sequence[str] | None, otherwise: str) -> str:
 
 
 def _without_brackets(error: click.ClickException) -> str:
-    """Click's message, in which an argument that may be left out has its plain name."""
+    """Click's message, in which an argument that may be left out has its plain name.
+
+    A message about the value of an option begins with the option, like those on options of ``Settings``.
+    """
     if not isinstance(error, click.BadParameter) or error.param is None:
-        return error.format_message()
+        return _lower(error.format_message())
     hint = error.param.get_error_hint(error.ctx)
     plain = hint.replace("[", "").replace("]", "")
     if isinstance(error, click.MissingParameter):
-        return error.format_message().replace(hint, plain)
+        return _lower(error.format_message().replace(hint, plain))
+    if isinstance(error.param, click.Option):
+        return f"{option_as_written(error.param, error.ctx)}: {_lower(error.message)}"
     return f"invalid value for {plain}: {_lower(error.message)}"
+
+
+def option_as_written(param: click.Option, ctx: click.Context | None) -> str:
+    """The option, with its environment variable if that set it: ``SKILLGYM_REPEAT (--repeat)``."""
+    by_variable = ctx is not None and ctx.get_parameter_source(str(param.name)) is ParameterSource.ENVIRONMENT
+    return f"{param.envvar} ({param.opts[0]})" if by_variable else param.opts[0]
 
 
 def _lower(message: str) -> str:

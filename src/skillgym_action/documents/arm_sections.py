@@ -30,7 +30,11 @@ FOREIGN_KEY = "skillgym_arms"
 
 GITHUB_EXPRESSION = r"\$\{\{\s*(?:secrets|vars|env|github|inputs|matrix|steps|needs|runner|job)\."
 """What GitHub replaces in workflow files alone, such as ``${{ secrets.KEY }}``."""
-VariableText = Annotated[str, WithJsonSchema({"type": "string", "not": {"pattern": GITHUB_EXPRESSION}})]
+SHELL_VARIABLE = r"\$[A-Z_][A-Z0-9_]*"
+"""What only a shell replaces, such as ``$KEY``: a variable of the environment is written as ``${{ KEY }}``."""
+VariableText = Annotated[
+    str, WithJsonSchema({"type": "string", "not": {"pattern": f"{GITHUB_EXPRESSION}|^{SHELL_VARIABLE}$"}})
+]
 ARM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
@@ -211,7 +215,7 @@ def _overlay(
 def _refuse_references(section: ArmSection, at: KeyPath, places: Callable[[KeyPath], Location]) -> None:
     """A suite may be of a contributor, who must not read the variables of the tool. Raises SuiteError."""
     for variable, text in section.env.items():
-        if text is not None and "${" in text:
+        if text is not None and ("${" in text or re.fullmatch(SHELL_VARIABLE, text)):
             raise SuiteError.of(
                 Problem(
                     message="variables of the environment are only for arms of the configuration",

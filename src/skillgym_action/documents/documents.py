@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Kind = Literal["json", "yaml", "toml"]
 Misfit = tuple[KeyPath, Problem]
 
+PERCENT = 100
 _QUOTED_CHARACTERS = 60
 SHOWN = 10
 """With more problems than ``MAX_REPORTED_PROBLEMS``, those of the first members of lists and mappings are reported."""
@@ -230,6 +231,8 @@ def _problem(document: Document, key_path: KeyPath, detail: ErrorDetails, model:
         message = f"must be {_WANTED.get(kind) or detail['msg'].removeprefix('Input should be ')}{_but_is(value)}"
         if kind in _QUOTED and isinstance(value, str) and _QUOTED[kind].fullmatch(value):
             remedy = "write it without quotes"
+        elif kind == "less_than_equal" and detail["ctx"]["le"] == 1 and 1 < value <= PERCENT:
+            remedy = f"write {value / PERCENT:g} for {value:g} %"
     return Problem(
         message=message, location=document.locate(located), key_path=key_path_text(key_path) or None, remedy=remedy
     )

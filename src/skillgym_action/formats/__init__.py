@@ -34,6 +34,9 @@ FORMAT_ALIASES = {"evals": "skill-evals"}
 # Words of which a file's name has one in a format: without them its module is not imported to look at the file.
 WORDS_IN_NAMES = {"skill-evals": ("eval", "quer")}
 
+# Endings of names that the suites of a format would have in languages that it does not read: the name alone is judged.
+ENDINGS_NOT_READ = {"x-bench": (".bench.yaml", ".bench.yml", ".bench.jsonc", ".bench.json5")}
+
 # What is in these folders was written elsewhere, or made by a program: names alone say nothing about it.
 VENDORED_FOLDERS = frozenset(
     {"vendor", "vendored", "third_party", "third-party", "bower_components", "site-packages", "dist"}
@@ -140,6 +143,12 @@ class Format(Protocol):
 def vendored_folder(path: str) -> str | None:
     """The first folder of the path that holds what was written elsewhere."""
     return next((part for part in path.split("/")[:-1] if part.lower() in VENDORED_FOLDERS), None)
+
+
+def format_with_ending_not_read(path: str) -> str | None:
+    """The format of which a file has the name, in a language that the format does not read; None if there is none."""
+    lower = path.lower()
+    return next((name for name, endings in ENDINGS_NOT_READ.items() if lower.endswith(endings)), None)
 
 
 def format_named(name: str) -> Format:

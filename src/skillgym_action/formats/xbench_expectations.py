@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Text = Annotated[str, Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SUITE_SECONDS)]
 
+_LAST_EXIT_CODE = 255
 _PATH_REMEDY = "paths are relative to the workspace, and must not lead out of it"
 _RULES = ("exists", "contains", "matches")
 _RULES_REMEDY = "write file:PATH exists, file:PATH contains 'TEXT' or file:PATH matches /REGEX/"
@@ -43,6 +44,8 @@ _EXISTS = re.compile(r"(?<=\S)\s+exists\Z")
 _QUOTED = re.compile(r"(['\"])(.*)\1", re.DOTALL)
 _REGEX = re.compile(r"/(.*)/([A-Za-z]*)", re.DOTALL)
 _PASSES = re.compile(r"(?<=\S)\s+passes\Z")
+_OTHER_RESULT = re.compile(r"(?<=[^\s;&|({!])[ \t]+(fails?|exits[ \t]+([0-9]{1,3}))\Z")
+"""Words at the end of a command, not a command of their own, that look like the result which it must have."""
 _ESCAPE = re.compile(r"\\(['\"\\nt])")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
@@ -72,7 +75,7 @@ class ExpectationOptions(XbenchSection):
     matches: str | None = None
     glob: bool = False
     timeout: Seconds | None = None
-    exits: Annotated[int, Field(ge=0, le=255), WHOLE] | None = None
+    exits: Annotated[int, Field(ge=0, le=_LAST_EXIT_CODE), WHOLE] | None = None
     fails: bool = False
     fail_fast: bool = Field(default=False, alias="failFast")
 
@@ -273,12 +276,10 @@ class CommandKind:
     options = frozenset({"timeout", "exits", "fails"})
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
-        command = _PASSES.sub("", rest)
-        if command[0] in "'\"" and command.find(command[0], 1) == len(command) - 1:
-            command = command[1:-1]
+        command = _unquoted_command(_PASSES.sub("", rest))
         if not command.strip() or command == rest == "passes":
             raise GrammarError("test: needs a command", "write test:COMMAND passes")
-        return ParsedExpectation(CommandPasses(name=name, command=command))
+        return ParsedExpectation(CommandPasses(name=name, command=command), _result_as_argument(rest))
 
     def from_object(self, value: str, section: ExpectationOptions, patterns: Patterns) -> Assertion:  # noqa: ARG002
         if section.fails and section.exits is not None:
@@ -292,6 +293,25 @@ class CommandKind:
             exits=exits,
             fail_fast=section.fail_fast,
         )
+
+
+def _unquoted_command(command: str) -> str:
+    """The command without quotes around all of it."""
+    if command[0] in "'\"" and command.find(command[0], 1) == len(command) - 1:
+        return command[1:-1]
+    return command
+
+
+def _result_as_argument(written: str) -> str | None:
+    """The warning about a text that ends in ``fails`` or ``exits N``: only ``passes`` is not a part of the command."""
+    found = _OTHER_RESULT.search(written)
+    if not found or int(found[2] or 0) > _LAST_EXIT_CODE:
+        return None
+    result: dict[str, object] = {"exits": int(found[2])} if found[2] else {"fails": True}
+    meant = json.dumps({"test": _unquoted_command(written[: found.start()]), **result}, ensure_ascii=False)
+    wanted = f"exits with {int(found[2])}" if found[2] else "fails"
+    said = "are arguments" if found[2] else "is an argument"
+    return f"`{found[1]}` {said} of the command here; to require that the command {wanted}, write {meant}"
 
 
 @dataclass(frozen=True)
@@ -308,7 +328,9 @@ class PlainKind:
     options: frozenset[str] = frozenset()
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
-        return ParsedExpectation(self.make(name, self.unquoted(rest)))
+        operand = self.unquoted(rest)
+        warning = _rule_in_path(self.prefix, rest) if "glob" in self.options and operand == rest else None
+        return ParsedExpectation(self.make(name, operand), warning)
 
     def from_object(self, value: str, section: ExpectationOptions, patterns: Patterns) -> Assertion:  # noqa: ARG002
         options = {name: getattr(section, name) for name in self.options}
@@ -319,6 +341,14 @@ class PlainKind:
 def _unquoted_path(path: str) -> str:
     quoted = _QUOTED_PATH.fullmatch(path)
     return quoted[2] if quoted and quoted[3] is None else path
+
+
+def _rule_in_path(prefix: str, path: str) -> str | None:
+    """The warning about a path without quotes that has the word of a rule, though its kind has no rules."""
+    if not (found := _EXISTS.search(path) or _RULE.search(path)):
+        return None
+    meant = f"write {prefix}:{path[: found.start()]}, or put the path in quotes if that is meant"
+    return f"the path is taken to be {path!r}, because {prefix}: has no rules; {meant}"
 
 
 def inside(path: str) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import PurePosixPath
 
-from skillgym_action.formats import vendored_folder
+from skillgym_action.formats import ENDINGS_NOT_READ, vendored_folder
 from skillgym_action.formats.xbench_model import SuiteSection
 from skillgym_action.limits import NEAR_MISS_HEAD_BYTES
 from skillgym_action.model.errors import closest_match
@@ -17,6 +17,11 @@ OWN_ENDING = ".bench.json"
 _LIKENESS = 0.8
 _NOT_JSON = object()
 _LEAVE_OUT = "correct it, or exclude it with !PATH"
+_IN_ANOTHER_LANGUAGE = NotASuite(
+    reason="is not run: x-bench suites are JSON files named *.bench.json",
+    remedy="write it as JSON and name it *.bench.json, or exclude it with !PATH",
+    near_miss=True,
+)
 _KEY = re.compile(r'"(\w{1,40})"[ \t]*:')
 
 
@@ -48,10 +53,10 @@ def accepts(path: str, head: str) -> bool:
 
 
 def rejection(path: str, head: str) -> NotASuite | None:
-    """Why a JSON file is not run, if it is called like a suite, or has cases with prompts."""
+    """Why a file is not run, if it is called like a suite, also in YAML, or is JSON that has cases with prompts."""
     folder = vendored_folder(path)
     if not named(path):
-        return None if folder else _misnamed(head)
+        return None if folder else _misnamed(path, head)
     if folder:
         return NotASuite(reason=f"is in the folder {folder}, and not an x-bench suite")
     if not head.replace("\0", "").strip("\ufeff\ufffd \t\r\n"):
@@ -74,8 +79,10 @@ def rejection(path: str, head: str) -> NotASuite | None:
     return NotASuite(reason="is not an x-bench suite: it has no cases with prompts")
 
 
-def _misnamed(head: str) -> NotASuite | None:
-    """The near miss of a file that is written like a suite, but has another name."""
+def _misnamed(path: str, head: str) -> NotASuite | None:
+    """The near miss of a file that is written like a suite, or called like one in a language that is not read."""
+    if path.lower().endswith(ENDINGS_NOT_READ["x-bench"]):
+        return _IN_ANOTHER_LANGUAGE
     if '"cases"' not in head or '"prompt"' not in head:
         return None
     value = _value(head)

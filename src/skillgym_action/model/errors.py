@@ -17,6 +17,7 @@ Trouble of an agent or of the infrastructure is not raised: it is a value, ``ses
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
@@ -148,6 +149,19 @@ class PublishError(OutputError):
     """A report cannot be written; all that can be have been."""
 
     reported = True
+
+
+def path_remedy(error: OSError, otherwise: str = "name another path") -> str:
+    """What to do about a path that cannot be written, or else ``otherwise``."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return f"free space there, or {otherwise}"
+        case errno.EACCES | errno.EPERM:
+            return f"allow writing there, or {otherwise}"
+        case errno.EFBIG:
+            return f"raise the limit of file sizes (ulimit -f), or {otherwise}"
+        case _:
+            return otherwise
 
 
 def closest_match(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:

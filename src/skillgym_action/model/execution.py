@@ -23,7 +23,7 @@ class Runner:
     """A configured agent; promptfoo calls it a provider, AgentV a target.
 
     ``path_key``: its id as one path segment. ``problem``: why it cannot be used. ``trouble``: why its CLI is missing;
-    its executions end with it.
+    its executions end with it. ``warnings``: what is probably a mistake in its configuration.
     """
 
     id: str
@@ -32,6 +32,7 @@ class Runner:
     hooks: Hooks = NO_HOOKS
     problem: Problem | None = None
     trouble: Trouble | None = None
+    warnings: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.limits import INSTALL_SECONDS, VERSION_SECONDS
 from skillgym_action.model.errors import InstallError
+from skillgym_action.processes.executables import permission_remedy
 from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
@@ -96,6 +97,10 @@ class AgentInstalls:
     def find_program(self, program: str, path: str | None = None) -> str | None:
         """The path of a program on the search path ``path``, by default the tool's; None if it is not found."""
         return shutil.which(program, path=path or self._path)
+
+    def permission_remedy(self, program: str, path: str | None = None) -> str | None:
+        """The command that makes a program executable; None if it is, or if there is no such file."""
+        return permission_remedy(program, path or self._path)
 
     def installed_program(self, agent: str, version: str | None = None) -> Path | None:
         """The program of an agent that is installed in the folder, else None; by default of the verified version."""

@@ -185,7 +185,7 @@ class ProcessLauncher:
         try:
             running = self._start(invocation, stdout, stderr)
         except (OSError, ValueError) as error:
-            reason = f"cannot start {invocation.argv[0]!r}: {getattr(error, 'strerror', None) or error}"
+            reason = f"cannot start {invocation.argv[0]!r}: {self._start_error(error, invocation)}"
             ending = _failed_start(getattr(error, "errno", None))
             return Capture(ending=ending, exit_code=None, stdout=out, stderr=err, seconds=0.0, error=reason)
         ending, trouble = Ending.CANCELLED, None
@@ -204,6 +204,16 @@ class ProcessLauncher:
         return Capture(
             ending=ending, exit_code=code, stdout=out, stderr=err, seconds=time.monotonic() - began, stopped_for=trouble
         )
+
+    def _start_error(self, error: OSError | ValueError, invocation: Invocation) -> str:
+        """Why a program was not started, and what to do if it is not executable."""
+        reason, remedy = getattr(error, "strerror", None) or str(error), None
+        if getattr(error, "errno", None) == errno.EACCES:
+            from skillgym_action.processes.executables import permission_remedy
+
+            path = {**self.environment, **invocation.env}.get("PATH")
+            remedy = permission_remedy(invocation.argv[0], path, invocation.cwd)
+        return f"{reason}; {remedy}" if remedy else reason
 
     def _exit_code(self, running: RunningProgram, identity: Identity | None) -> int | None:
         """The exit code, once no process of the program is left; None if it is unknown."""

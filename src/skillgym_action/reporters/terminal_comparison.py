@@ -82,9 +82,13 @@ def _row(name: str, before: Totals, after: Totals) -> tuple[str, ...]:
         [rate_cell(totals) for totals in (before, after)],
         [money(totals.cost_usd, complete=totals.cost_complete) for totals in (before, after)],
         [amount(totals.tokens.total_tokens) for totals in (before, after)],
-        [duration(totals.duration_ms) for totals in (before, after)],
+        [_time(totals) for totals in (before, after)],
     )
     return name, *(" → ".join(cell) for cell in cells)
+
+
+def _time(totals: Totals) -> str:
+    return duration(totals.duration_ms) if totals.executions or totals.duration_ms else "—"
 
 
 def _changes(base: RunReport, head: RunReport, comparison: Comparison) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.arm_sections import GITHUB_EXPRESSION
+from skillgym_action.documents.arm_sections import GITHUB_EXPRESSION, SHELL_VARIABLE
 from skillgym_action.documents.documents import program_document, read_document, validated
 from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH, read_bytes, read_text
@@ -35,6 +35,7 @@ KINDS: dict[str, Kind] = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".to
 PROGRAMS = (".ts", ".mts", ".cts", ".js", ".mjs", ".cjs")
 # Keys of skillgym's format that are not supported; "unknown key" would make users look for a typing error.
 UNSUPPORTED = (("run", "judge", "agent"),)
+BOOTSTRAP = ("run", "workspace", "bootstrap")  # in whose env nothing is replaced
 SNAPSHOTS = "skillgym.snapshots.json"  # the default of snapshots.path
 REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
 EXPRESSION = re.compile(GITHUB_EXPRESSION)
@@ -55,11 +56,14 @@ class Config:
 
     def error(self, message: str, key_path: KeyPath, remedy: str, at: KeyPath = ()) -> ConfigError:
         """The error for the value at ``key_path``, with the location of ``at`` below it."""
+        return ConfigError(message, problems=(self.problem(message, key_path, remedy, at),))
+
+    def problem(self, message: str, key_path: KeyPath, remedy: str, at: KeyPath = ()) -> Problem:
+        """The problem with the value at ``key_path``, with the location of ``at`` below it."""
         of_input = self.runners_document if key_path[0] == "runners" else None
         document = of_input or self.document
         location = document.locate((*key_path, *at)) if document else None
-        problem = Problem(message=message, location=location, key_path=key_path_text(key_path), remedy=remedy)
-        return ConfigError(message, problems=(problem,))
+        return Problem(message=message, location=location, key_path=key_path_text(key_path), remedy=remedy)
 
     def with_runners(self, text: str) -> Config:
         """This configuration with the runners of an action input: YAML as under ``runners:`` of the file."""
@@ -164,6 +168,7 @@ def _validated(document: Document) -> ConfigFile:
     expressions = [key_path for key_path, text in _texts(document.value) if EXPRESSION.search(text)]
     passed = "in the workflow, set NAME: ${{ secrets.NAME }} under env of the step; in this file, write ${{ NAME }}"
     _refuse(document, expressions, "GitHub replaces expressions only in workflows", passed)
+    _refuse_shell_variables(document)
     unsupported = [key_path for key_path in UNSUPPORTED if _has(document.value, key_path)]
     _refuse(document, unsupported, "is not supported yet", "remove it")
     return validated(document, ConfigFile, error=ConfigError)
@@ -174,6 +179,23 @@ def _refuse(document: Document, key_paths: Iterable[KeyPath], message: str, reme
     problems = [
         Problem(message=message, location=document.locate(path), key_path=key_path_text(path), remedy=remedy)
         for path in key_paths
+    ]
+    if problems:
+        raise ConfigError.of(*problems)
+
+
+def _refuse_shell_variables(document: Document) -> None:
+    """Raises ConfigError for each value of ``env`` that is ``$NAME``: the program would get these characters."""
+    problems = [
+        Problem(
+            message=f"{text!r} is not replaced",
+            location=document.locate(path),
+            key_path=key_path_text(path),
+            remedy=f'write "${{{{ {text[1:]} }}}}"',
+        )
+        for path, text in _texts(document.value)
+        if path[-2:-1] == ("env",) and isinstance(path[-1], str) and path[:-2] != BOOTSTRAP
+        if re.fullmatch(SHELL_VARIABLE, text)
     ]
     if problems:
         raise ConfigError.of(*problems)

@@ -139,9 +139,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Input("changed-skills"),
     ] = False
     changed_only: Annotated[
-        bool,
-        Option(SELECT, None, "Select only cases whose inputs differ from those in the merge base."),
-        Input("changed-only"),
+        bool, Option(SELECT, None, "Select only cases whose inputs differ from the merge base."), Input("changed-only")
     ] = False
     base: Annotated[str | None, Option(SELECT, "REF", "Branch or commit to use as the base of --changed-only.")] = None
     agentv_compat: Annotated[
@@ -331,11 +329,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
 
     store: Annotated[
         StoreName | None,
-        Option(
-            STORED,
-            "branch|artifact|path=PATH|none",
-            "Store with results of earlier runs; runs that have permission add their own results.",
-        ),
+        Option(STORED, "branch|artifact|path=PATH|none", "Store with results of runs; permitted runs add their own."),
         Input("store"),
     ] = None
     store_write: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
 from skillgym_action.filesystem.globs import matches
-from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean
+from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean, meant_word
 from skillgym_action.model.execution import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.settings.configuration_file import resolved_env
@@ -17,9 +17,10 @@ from skillgym_action.text.escaping import path_key
 from skillgym_action.text.redaction import is_secret_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from skillgym_action.agents import AgentInfo
+    from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.model.arm import Arm
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.configuration_sections import AgentSection
@@ -133,7 +134,22 @@ def _configured(name: str, agent: AgentSection, config: Config, environment: Map
             budget=agent.budget,
             sessions=str((folder or Path.cwd()) / agent.sessions) if agent.sessions else None,
         ),
+        warnings=tuple(_placeholder_warnings(agent, config, at)) if agent.type == "command" else (),
     )
+
+
+def _placeholder_warnings(agent: AgentSection, config: Config, at: KeyPath) -> Iterator[Problem]:
+    """A warning for each misspelt placeholder, which the program would get as it is written."""
+    from skillgym_action.agents.command import misspelt_placeholders
+
+    shell = isinstance(agent.command, str)
+    parts: dict[KeyPath, str] = {("command",): agent.command} if isinstance(agent.command, str) else {}
+    for key, words in (("command", () if shell else agent.command or ()), ("commandArgs", agent.command_args)):
+        parts |= {(key, index): word for index, word in enumerate(words)}
+    for place, part in parts.items():
+        for word, meant in misspelt_placeholders(part):
+            message, remedy = f"unknown placeholder '{{{word}}}'", meant_word(f"{{{meant}}}")
+            yield config.problem(message, (*at, *place), remedy)
 
 
 def _from(folder: Path | None, part: str) -> str:

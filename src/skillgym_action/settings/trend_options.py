@@ -40,7 +40,7 @@ class TrendSettings(BaseModel):
         Option(
             TREND,
             "NAME",
-            "Show the runs of this branch (default: the base branch in a job, otherwise the branch of the newest run).",
+            "Show only runs of the branch NAME (default: the base branch in a job, else that of the newest run).",
         ),
     ] = None
 

@@ -10,6 +10,7 @@ from skillgym_action.assertions.file_evidence import name_evidence, text_evidenc
 from skillgym_action.filesystem.globs import is_pattern
 from skillgym_action.javascript.regex import SearchError
 from skillgym_action.limits import MAX_REGEX_CHARACTERS, MAX_SEARCHED_FILE_BYTES, MAX_SUITE_REGEX_CHARACTERS
+from skillgym_action.model.errors import suggestion
 from skillgym_action.model.result import Outcome
 from skillgym_action.model.session_report import Command
 from skillgym_action.skill_evals import keys
@@ -32,6 +33,7 @@ TEXT_TYPES = frozenset({"contains", "icontains", "not_contains", "regex", "not_r
 FILE_TYPES = frozenset({"file_contains", "content_contains"})
 TYPES = TEXT_TYPES | FILE_TYPES | {"file_exists", "json_valid", "skill_used"}
 _SHOWN_NAMES = 5
+_LIKENESS = 0.82  # a typing error or another form of a type's word, not a label such as "file_content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,23 @@ def deterministic_type(members: Members) -> str | None:
     for item in members.all(("type", "check")):
         if isinstance(item.value, str) and (word := item.value.strip().lower().replace("-", "_")) in TYPES:
             return word
+    return None
+
+
+def misspelled_type(members: Members) -> tuple[SuiteValue, str] | None:
+    """The ``type`` or ``check`` that is nearly a type in ``TYPES``, and the remedy; None if there is none.
+
+    A negated type is compared only with negated types, so that the remedy never names the opposite.
+    """
+    if deterministic_type(members):
+        return None
+    for item in members.all(("type", "check")):
+        if isinstance(item.value, str):
+            word = item.value.strip().lower().replace("-", "_")
+            negated = "not" in word or word.startswith("no_")
+            known = (kind for kind in TYPES if kind.startswith("not_") == negated)
+            if remedy := suggestion(word, known, _LIKENESS):
+                return item, remedy
     return None
 
 

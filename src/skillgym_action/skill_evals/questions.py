@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.limits import MAX_EVAL_NAME_CHARACTERS, MAX_EVAL_QUESTION_CHARACTERS, MAX_EVAL_QUESTIONS
 from skillgym_action.skill_evals import keys
-from skillgym_action.skill_evals.deterministic import Operands, deterministic, deterministic_type
+from skillgym_action.skill_evals.deterministic import Operands, deterministic, deterministic_type, misspelled_type
 from skillgym_action.text.escaping import clipped, one_line
 
 if TYPE_CHECKING:
@@ -217,6 +217,10 @@ class CaseAssertions:
         for item in members.all((*keys.QUESTION_LABEL, "type")):
             if isinstance(item.value, dict | list) or (item.key_path[-1] == "type" and not isinstance(item.value, str)):
                 self.warnings.once(item, f"{item.key_path[-1]} is not text: it has no effect", "write a text")
+        if misspelled := misspelled_type(members):
+            item, remedy = misspelled
+            message = f"unknown {item.key_path[-1]} {item.value!r}, so this is a question to the judge"
+            self.warnings.once(item, message, remedy)
         self.warnings.unknown(members, keys.QUESTION_KEYS, "a question", effect="the judge is shown it")
 
 

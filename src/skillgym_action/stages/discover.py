@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.globs import is_pattern, matches_path_or_folder
-from skillgym_action.formats import format_named, may_have_name, part_of
+from skillgym_action.formats import format_named, format_with_ending_not_read, may_have_name, part_of
 from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
 from skillgym_action.model.errors import Location, Problem, UsageError, suggestion
 from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
@@ -221,6 +221,8 @@ def _likely_formats(repository: Repository, path: str, file: Path, formats: Sequ
 def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
     """The paths that are suites, also unreadable ones that are named like a suite: `load` reports them."""
     for path in paths:
+        if _is_rejected_by_name(search, path):
+            continue
         formats = _formats_of(PurePosixPath(path).suffix.lower(), search.options)
         likely = [name for name in formats if may_have_name(name, path)]
         if not likely or is_in_companion(path):
@@ -232,6 +234,17 @@ def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
                     yield part
                 continue
             yield FoundSuite(path=path, file=search.repository.root / path, format=name)
+
+
+def _is_rejected_by_name(search: _Search, path: str) -> bool:
+    """Whether a file is called like a suite in a language that its format does not read: it is noted, but not read."""
+    name = format_with_ending_not_read(path)
+    if name is None or (search.options.formats and name not in search.options.formats) or is_in_companion(path):
+        return False
+    why = format_named(name).rejection(path, "")
+    if why and os.path.lexists(search.repository.root / path):  # a file that git tracks may be deleted
+        search.skipped[path] = why
+    return True
 
 
 def _as_part(repository: Repository, path: str, named: Collection[str]) -> FoundSuite | None:

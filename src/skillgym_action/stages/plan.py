@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
@@ -87,8 +87,10 @@ def _warnings(
     suites: tuple[BenchmarkSuite, ...], runners: Iterable[Runner], used: Iterable[Runner], options: PlanOptions
 ) -> tuple[Problem, ...]:
     """The warnings about filters and runners. ``used``: the runners that cases are planned on."""
+    used = tuple(used)
     by_options = (*filter_warnings(suites, options), *runner_warnings(suites, runners, options))
-    return (*by_options, *agent_warnings(suites, used))
+    configured = dict.fromkeys(chain.from_iterable(runner.warnings for runner in used))
+    return (*by_options, *configured, *agent_warnings(suites, used))
 
 
 def _none_failed(last: frozenset[tuple[str, str, str]]) -> UsageError:

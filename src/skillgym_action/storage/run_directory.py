@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.limits import MAX_SESSION_REPORT_BYTES
-from skillgym_action.model.errors import OutputError, UsageError
+from skillgym_action.model.errors import OutputError, UsageError, path_remedy
 from skillgym_action.repository.checkout import folder_to_write_in
 from skillgym_action.repository.repository import IGNORE_ALL
 from skillgym_action.repository.walk import FOLDER
@@ -308,7 +308,7 @@ class RunDirectory:
                 shown = f"{self.path}{shown.removeprefix(os.fspath(self.open_path))}"
             raise OutputError(
                 f"cannot write {shown}: {error.strerror or error}",
-                remedy="free space there, or name another path",
+                remedy=path_remedy(error),
             ) from error
 
 

@@ -19,7 +19,7 @@ from skillgym_action.limits import (
     SUITE_HOST_MEMORY_BYTES,
     SUITE_HOST_WAIT_SECONDS,
 )
-from skillgym_action.model.errors import ConfigError, Location, OutputError, Problem, SuiteError
+from skillgym_action.model.errors import ConfigError, Location, OutputError, Problem, SuiteError, path_remedy
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.verdicts import FailureClass
 from skillgym_action.suite_hosts.node import ERASER, NODE_HOST, Node
@@ -232,7 +232,7 @@ class SuiteHosts:
             log.unlink(missing_ok=True)
             stderr = log.open("xb")  # created anew: it must not be a link
         except OSError as error:
-            raise OutputError(f"cannot write {log}: {error.strerror}", remedy="free space there") from error
+            raise OutputError(f"cannot write {log}: {error.strerror}", remedy=path_remedy(error)) from error
         try:
             with stderr:
                 user = self._processes.user

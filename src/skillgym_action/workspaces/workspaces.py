@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS, with_path
 from skillgym_action.limits import MAX_RETIRED_WORKSPACES
-from skillgym_action.model.errors import OutputError
+from skillgym_action.model.errors import OutputError, path_remedy
 from skillgym_action.repository.walk import PathRefusedError
 
 if TYPE_CHECKING:
@@ -367,7 +367,7 @@ def _temporary_folder(*, other_users: bool) -> Path:
             folder.chmod(0o711)  # a user reaches its own folder, but cannot list the others
     except OSError as error:
         what = f"cannot create workspaces: {error}"
-        raise OutputError(what, remedy="free space there, or name another temporary folder in TMPDIR") from error
+        raise OutputError(what, remedy=path_remedy(error, "name another temporary folder in TMPDIR")) from error
     return folder
 
 

@@ -56,6 +56,26 @@ def test_placeholders_are_filled_in_and_other_braces_left_alone():
     )
 
 
+@pytest.mark.parametrize(
+    ("part", "found"),
+    [
+        pytest.param("{promt}", [("promt", "prompt")], id="a letter is missing"),
+        pytest.param("{PROMPT}", [("PROMPT", "prompt")], id="upper case"),
+        pytest.param("--in={workdspace}/a", [("workdspace", "workspace")], id="inside of an argument"),
+        pytest.param(
+            "run {caseid} {promptfile} {caseid}",
+            [("caseid", "case_id"), ("promptfile", "prompt_file")],
+            id="several in a line for sh, each once",
+        ),
+        pytest.param("{prompt} {prompt_file} {output_file} {model}", [], id="placeholders"),
+        pytest.param("awk '{print} {next}' | { cat; }; echo {a,b}", [], id="braces of awk and of the shell"),
+        pytest.param('echo "${promt}" "${PROMPT}"', [], id="variables of the shell"),
+    ],
+)
+def test_a_word_in_braces_that_is_similar_to_a_placeholder_is_a_misspelt_one(part, found):
+    assert list(command.misspelt_placeholders(part)) == found
+
+
 def test_a_prompt_that_looks_like_a_placeholder_stays_as_it_is():
     assert started(stand_in("run", "{prompt}"), prompt="say {model}").argv == ("run", "say {model}")
 

@@ -246,6 +246,69 @@ def test_what_is_dubious_is_taken_with_a_warning(text, path, literal, warning):
 
 
 @pytest.mark.parametrize(
+    ("text", "command", "warning"),
+    [
+        pytest.param("test:grep -rq legacy src fails", "grep -rq legacy src fails",
+                     "`fails` is an argument of the command here; to require that the command fails, "
+                     'write {"test": "grep -rq legacy src", "fails": true}', id="fails"),
+        pytest.param("test:npm test\tfail ", "npm test\tfail",
+                     "`fail` is an argument of the command here; to require that the command fails, "
+                     'write {"test": "npm test", "fails": true}', id="fail"),
+        pytest.param("test:npm test exits 3", "npm test exits 3",
+                     "`exits 3` are arguments of the command here; to require that the command exits with 3, "
+                     'write {"test": "npm test", "exits": 3}', id="exits"),
+        pytest.param("test:'grep -q \"é\" a' fails", "'grep -q \"é\" a' fails",
+                     "`fails` is an argument of the command here; to require that the command fails, "
+                     'write {"test": "grep -q \\"é\\" a", "fails": true}', id="after-quotes"),
+    ],
+)  # fmt: skip
+def test_a_result_that_only_objects_can_require_is_a_part_of_the_command_with_a_warning(text, command, warning):
+    reading = parse_text(text)
+    assert reading.assertion == CommandPasses(name=text, command=command)
+    assert reading.warning == warning
+    meant = json.loads(warning.partition("write ")[2])
+    assert not suite_with(case(expect=[meant])).invalid
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("test:npm run fails passes", id="the-result-is-there"),
+        pytest.param("test:'npm run fails'", id="in-quotes"),
+        pytest.param("test:fails", id="it-is-the-program"),
+        pytest.param("test:cmp a b || fail", id="it-is-a-command"),
+        pytest.param("test:! grep -q legacy src", id="the-shell-negates"),
+        pytest.param("test:node a.js; exit 3", id="exit-of-the-shell"),
+        pytest.param("test:a exits 256", id="no-exit-code"),
+        pytest.param("test:grep -q fails log", id="inside"),
+        pytest.param("test:npm run test-fails", id="part-of-a-word"),
+        pytest.param("test:npm test FAILS", id="in-capitals"),
+        pytest.param("no-file:fails", id="no-command"),
+    ],
+)
+def test_other_commands_and_paths_are_read_without_a_word(text):
+    assert parse_text(text).warning is None
+
+
+@pytest.mark.parametrize(
+    ("text", "assertion", "warning"),
+    [
+        pytest.param("no-file:a exists", FileAbsent(name="no-file:a exists", path="a exists"),
+                     "the path is taken to be 'a exists', because no-file: has no rules; "
+                     "write no-file:a, or put the path in quotes if that is meant", id="exists"),
+        pytest.param("diff:a contains 'b'", FileChanged(name="diff:a contains 'b'", path="a contains 'b'"),
+                     "the path is taken to be \"a contains 'b'\", because diff: has no rules; "
+                     "write diff:a, or put the path in quotes if that is meant", id="contains"),
+        pytest.param("no-file:'a exists'", FileAbsent(name="no-file:'a exists'", path="a exists"), None, id="quoted"),
+        pytest.param("no-file:exists", FileAbsent(name="no-file:exists", path="exists"), None, id="only-the-word"),
+    ],
+)  # fmt: skip
+def test_a_rule_after_the_path_of_another_kind_is_a_part_of_the_path_with_a_warning(text, assertion, warning):
+    reading = parse_text(text)
+    assert (reading.assertion, reading.warning) == (assertion, warning)
+
+
+@pytest.mark.parametrize(
     ("text", "message", "remedy"),
     [
         pytest.param("fiel:a exists", "unknown kind of expectation: 'fiel:a exists'", "did you mean 'file:'?",

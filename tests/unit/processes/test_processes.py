@@ -106,6 +106,37 @@ def test_a_program_that_is_not_there_is_a_value(processes: ProcessLauncher, tmp_
     assert capture.error == "cannot start 'no-such-agent': No such file or directory"
 
 
+@pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        pytest.param("{folder}/my agent", "'{folder}/my agent'", id="at its path"),
+        pytest.param("./my agent", "'{folder}/./my agent'", id="in its working directory"),
+        pytest.param("my agent", "'{folder}/my agent'", id="on PATH"),
+    ],
+)
+def test_a_program_that_is_not_executable_has_its_remedy(
+    processes: ProcessLauncher, tmp_path: Path, argv: str, shown: str
+) -> None:
+    (tmp_path / "my agent").write_text("#!/bin/sh\n")
+    program = argv.format(folder=tmp_path)
+    invocation = Invocation(argv=(program,), cwd=tmp_path, timeout=1, env={"PATH": str(tmp_path)})
+    capture = processes.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")
+    remedy = f"run chmod +x {shown.format(folder=tmp_path)}"
+    assert capture.error == f"cannot start {program!r}: Permission denied; {remedy}"
+
+
+def test_a_program_that_is_executable_and_cannot_be_started_has_no_such_remedy(
+    processes: ProcessLauncher, tmp_path: Path
+) -> None:
+    (tmp_path / "interpreter").write_text("")
+    agent = tmp_path / "agent"
+    agent.write_text(f"#!{tmp_path}/interpreter\n")
+    agent.chmod(0o755)
+    invocation = Invocation(argv=(str(agent),), cwd=tmp_path, timeout=1)
+    capture = processes.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")
+    assert capture.error == f"cannot start '{agent}': Permission denied"
+
+
 def test_a_signal_is_told_apart_from_an_exit_code(processes: ProcessLauncher, tmp_path: Path) -> None:
     assert run(processes, tmp_path, "kill -KILL $$").ending is Ending.SIGNALLED
 

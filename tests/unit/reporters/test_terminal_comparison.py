@@ -100,3 +100,9 @@ def test_a_report_that_was_not_compared_is_refused():
     report = run_report("a passed")
     with pytest.raises(ValueError, match="not compared"):
         tuple(render(report, report))
+
+
+def test_a_runner_of_one_of_the_runs_has_no_time_in_the_other():
+    base, head = (replace(run_report(f"a passed 2s @{name}"), id=name, decision=None) for name in ("old", "new"))
+    rows = {line.split()[0]: line.rsplit("  ", 1)[-1] for line in shown(base, head).splitlines() if " → " in line}
+    assert (rows["old"], rows["new"]) == ("2.0 s → —", "— → 2.0 s")

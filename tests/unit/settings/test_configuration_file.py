@@ -197,7 +197,7 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
         pytest.param("run: {maxCost: .inf}\n", ["1:16: run.maxCost is not a finite number"], id="infinite"),
         pytest.param(
             "run: {minPassRate: 2}\n",
-            ["1:7: run.minPassRate: must be less than or equal to 1, not 2"],
+            ["1:7: run.minPassRate: must be less than or equal to 1, not 2; write 0.02 for 2 %"],
             id="more than all",
         ),
         pytest.param(
@@ -409,7 +409,7 @@ def test_two_configurations_in_one_folder_are_one_too_many(tmp_path):
         pytest.param({"KEY": "${{ MY_KEY }}"}, {"KEY": "v-1"}, id="the form of workflows"),
         pytest.param({"KEY": "${MY_KEY}"}, {"KEY": "v-1"}, id="the form of shells"),
         pytest.param({"URL": "https://${HOST}/${{MY_KEY}}?"}, {"URL": "https://h/v-1?"}, id="inside other text"),
-        pytest.param({"A": "$MY_KEY", "B": "$$"}, {"A": "$MY_KEY", "B": "$$"}, id="a bare dollar means itself"),
+        pytest.param({"A": "a$MY_KEY", "B": "$$"}, {"A": "a$MY_KEY", "B": "$$"}, id="a bare dollar means itself"),
         pytest.param({"A": "${LOOKS}"}, {"A": "${MY_KEY}"}, id="a value is not looked into"),
     ],
 )
@@ -425,6 +425,47 @@ def test_a_name_that_is_not_set_is_an_error(environment):
     assert str(caught.value) == (
         "runners.claude.agent.env: MY_KEY is not set in the environment; set MY_KEY, or pass it to the job as a secret"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(
+            "runners:\n  a: {agent: {type: nop, env: {KEY: $MY_KEY}}}\n",
+            "2:32: runners.a.agent.env.KEY: '$MY_KEY' is not replaced; write \"${{ MY_KEY }}\"",
+            id="of an agent",
+        ),
+        pytest.param(
+            "run: {judge: {api: openai, model: m, env: {KEY: $KEY}}}\n",
+            "1:44: run.judge.env.KEY: '$KEY' is not replaced; write \"${{ KEY }}\"",
+            id="of the judge",
+        ),
+        pytest.param(
+            "arms:\n  a: {env: {KEY: $KEY}}\n  b: {}\n",
+            "2:13: arms.a.env.KEY: '$KEY' is not replaced; write \"${{ KEY }}\"",
+            id="of an arm",
+        ),
+    ],
+)
+def test_a_variable_in_the_syntax_of_a_shell_is_refused_since_nothing_replaces_it(tmp_path, text, told):
+    assert problems(tmp_path, text) == [f"skillgym.config.yaml:{told}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            "runners:\n  a: {agent: {type: nop, env: {A: $a, B: $$, C: x$A, D: $A/b, E: $1}}}\n", id="other text"
+        ),
+        pytest.param("runners:\n  a: {agent: {type: command, command: $AGENT}}\n", id="a line for sh"),
+        pytest.param(
+            "run: {workspace: {mode: isolated, bootstrap: {command: sh, env: {A: $A}}}}\n",
+            id="a bootstrap command, in whose variables nothing is replaced",
+        ),
+    ],
+)
+def test_other_text_with_a_dollar_means_itself(tmp_path, text):
+    assert read(tmp_path, text)
 
 
 def test_a_list_of_names_passes_them_on(tmp_path):

@@ -173,6 +173,38 @@ def test_a_mistake_in_a_runner_is_one_of_the_configuration_and_has_its_place(tmp
     assert str(caught.value) == f"skillgym.config.yaml:{message}"
 
 
+@pytest.mark.parametrize(
+    ("agent", "warnings"),
+    [
+        pytest.param(
+            '{type: command, command: [sh, "{promt}"]}',
+            ["2:44: runners.a.agent.command[1]: unknown placeholder '{promt}'; did you mean '{prompt}'?"],
+            id="an argument",
+        ),
+        pytest.param(
+            '{type: command, command: "run {promt} {worksapce}"}',
+            [
+                "2:30: runners.a.agent.command: unknown placeholder '{promt}'; did you mean '{prompt}'?",
+                "2:30: runners.a.agent.command: unknown placeholder '{worksapce}'; did you mean '{workspace}'?",
+            ],
+            id="a line for sh",
+        ),
+        pytest.param(
+            '{type: command, command: [sh], commandArgs: ["{promt}"]}',
+            ["2:59: runners.a.agent.commandArgs[0]: unknown placeholder '{promt}'; did you mean '{prompt}'?"],
+            id="a further argument",
+        ),
+        pytest.param('{type: command, command: [sh, "{prompt}", "{x}"]}', [], id="a placeholder and other braces"),
+        pytest.param('{type: claude-code, commandArgs: ["{promt}"]}', [], id="an agent without placeholders"),
+    ],
+)
+def test_a_misspelt_placeholder_is_a_warning_with_its_place(tmp_path, agent, warnings):
+    file = tmp_path / "skillgym.config.yaml"
+    file.write_text(f"runners:\n  a: {{agent: {agent}}}\n")
+    (one,) = selected_runners(read_config(file, file.name), (), {})
+    assert list(map(str, one.warnings)) == [f"skillgym.config.yaml:{line}" for line in warnings]
+
+
 def test_a_mistake_in_the_runners_of_the_action_has_its_place_in_the_input():
     with pytest.raises(ConfigError) as caught:
         selected_runners(Config().with_runners("a:\n  agent: {type: replay}\n"), (), {})

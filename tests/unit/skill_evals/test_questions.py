@@ -157,3 +157,53 @@ def test_an_advisory_key_that_is_neither_true_nor_false_is_a_warning(tmp_path):
     suite = read_cases(tmp_path, {"expectations": [{"text": "a", "required": "no"}]})
     assert texts(suite.cases[0]) == ["a"]
     assert "required must be true or false: it has no effect" in warnings(suite)[0]
+
+
+NEARLY = [
+    pytest.param({"type": "file_contain", "path": "x", "value": "y"}, "file_contain", "file_contains", id="a letter"),
+    pytest.param({"type": "file_contain", "text": "a"}, "file_contain", "file_contains", id="with a text"),
+    pytest.param({"type": "fileContains", "path": "x", "value": "y"}, "fileContains", "file_contains", id="camelCase"),
+    pytest.param({"type": "Regexp", "value": "y"}, "Regexp", "regex", id="another word"),
+    pytest.param({"type": "no-contains", "value": "y"}, "no-contains", "not_contains", id="negated"),
+    pytest.param({"type": "file_not_contains", "path": "x", "value": "y"}, "file_not_contains", "not_contains",
+                 id="negated, never the opposite"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("entry", "written", "meant"), NEARLY)
+def test_a_type_that_is_nearly_a_known_one_is_a_question_with_a_warning(tmp_path, entry, written, meant):
+    suite = read_cases(tmp_path, {"assertions": ["first", entry]})
+    assert (problems(suite), len(texts(suite.cases[0])), decided(suite.cases[0])) == ([], 2, [])
+    (warning,) = warnings(suite)
+    assert warning.partition(": ")[2] == (
+        f"evals[0].assertions[1].type: unknown type {written!r}, so this is a question to the judge; "
+        f"did you mean {meant!r}?"
+    )
+
+
+def test_a_type_in_check_that_is_nearly_a_known_one_is_a_warning_once_in_a_file(tmp_path):
+    entry = {"check": "file_exist", "path": "x"}
+    suite = read_cases(tmp_path, {"assertions": [entry, entry | {"path": "y"}]}, {"assertions": [entry]})
+    (warning,) = warnings(suite)
+    assert warning.partition(": ")[2] == (
+        "evals[0].assertions[0].check: unknown check 'file_exist', so this is a question to the judge; "
+        "did you mean 'file_exists'?"
+    )
+
+
+LABELS = [
+    pytest.param({"type": "boolean", "text": "a"}, id="a label"),
+    pytest.param({"type": "file_content", "text": "a"}, id="a label with a word of a type"),
+    pytest.param({"type": "output_row_count", "value": 5}, id="without a text"),
+    pytest.param({"type": "file_not_exists", "path": "x"}, id="the opposite of a type"),
+    pytest.param({"type": "contains_any", "value": ["x", "y"]}, id="a type of another program"),
+    pytest.param({"name": "n", "check": "The file contains x"}, id="a text in check"),
+    pytest.param({"type": "contains", "text": "a"}, id="a type without its operand"),
+    pytest.param({"type": "regexp", "check": "regex", "value": "x"}, id="a type in check, too"),
+]
+
+
+@pytest.mark.parametrize("entry", LABELS)
+def test_a_type_that_is_not_like_a_known_one_is_a_label_without_a_word(tmp_path, entry):
+    suite = read_cases(tmp_path, {"assertions": [entry]})
+    assert (problems(suite), warnings(suite)) == ([], [])

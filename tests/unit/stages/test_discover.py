@@ -193,6 +193,51 @@ def test_near_misses_have_the_place_and_what_to_do(tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", ["x.bench.yaml", "x.bench.yml", "x.bench.jsonc", "x.bench.json5", "X.Bench.YAML"])
+@pytest.mark.parametrize("content", [XBENCH, AGENTV, "", b"\xff"], ids=["x-bench", "AgentV", "empty", "binary"])
+def test_an_x_bench_suite_in_another_language_is_a_warning_whatever_it_contains(tmp_path, name, content):
+    found = found_in(written(tmp_path, {f"sub/{name}": content}))
+    (warning,) = near_miss_warnings(found)
+    assert found.suites == ()
+    assert str(warning) == (
+        f"sub/{name}: is not run: x-bench suites are JSON files named *.bench.json; "
+        "write it as JSON and name it *.bench.json, or exclude it with !PATH"
+    )
+
+
+def test_an_x_bench_suite_in_another_language_is_not_read(tmp_path):
+    (tmp_path / "x.bench.yaml").symlink_to("nothing")
+    many = {f"{number:05}.json": "{}" for number in range(MAX_NEAR_MISS_FILES)}
+    found = found_in(written(tmp_path, many))
+    assert ([path for path, _ in found.skipped], found.not_searched) == (["x.bench.yaml"], 0)
+
+
+def test_an_x_bench_suite_in_another_language_is_no_warning_where_none_is_looked_for(tmp_path):
+    names = (
+        "vendor/a.bench.yaml",
+        "b.bench.yml",
+        "s.bench.json.template/c.bench.yml",
+        "gone.bench.yaml",
+        "d.bench.jsonc",
+    )
+    root = written(tmp_path, {**dict.fromkeys(names, ""), ".gitignore": "d.*"})
+    git_in(root, "init", "--quiet")
+    committed(root)
+    (root / "gone.bench.yaml").unlink()
+    assert near_miss_warnings(found_in(root, "!b.bench.yml")) == ()
+    assert found_in(root, formats=("agentv",)).skipped == ()
+
+
+def test_a_yaml_file_that_is_named_is_read_as_a_suite_of_agentv_also_with_bench_in_its_name(tmp_path):
+    root = written(tmp_path, {"x.bench.yaml": AGENTV, "y.bench.eval.yaml": AGENTV})
+    found = found_in(root, ".", "x.bench.yaml")
+    assert [(one.path, one.format) for one in found.suites] == [
+        ("x.bench.yaml", "agentv"),
+        ("y.bench.eval.yaml", "agentv"),
+    ]
+    assert found.skipped == ()
+
+
 def test_what_is_excluded_is_not_reported(tmp_path):
     files = {"a.json": XBENCH, "sub/b.json": XBENCH, "c.bench.json": XBENCH}
     found = found_in(written(tmp_path, files), "!a.json", "!sub")
