@@ -174,7 +174,7 @@ def test_limits_from_the_environment_and_from_the_option(tmp_path):
     root = repository(tmp_path)
     refused = skillgym("run", cwd=root, SKILLGYM_LIMITS="memory=lots")
     assert refused.code == 2
-    assert "--limits: memory: 'lots' is not a size" in refused.err
+    assert "SKILLGYM_LIMITS (--limits): memory: 'lots' is not a size" in refused.err
     refused = skillgym("run", "--limits", "fileSize=1", cwd=root, SKILLGYM_LIMITS="memory=1GiB")
     assert "--limits: fileSize: '1' is less than 4,096 bytes" in refused.err
 

@@ -141,7 +141,7 @@ def test_a_table_has_a_section_with_short_names():
     head, *rows = of_keys("quarantine", "quarantine[]", base="quarantine[].")
     assert head == ("Key", "Type", "Default", "Meaning")
     assert [row[0] for row in rows][:2] == ["`case`", "`suite`"]
-    assert rows[0] == ("`case`", "[pattern](patterns.md)", "required", "Ids of the cases in quarantine.")
+    assert rows[0] == ("`case`", "[pattern](patterns.md)", "required", "Ids of the cases that are in quarantine.")
 
 
 def test_a_table_of_one_key_has_this_key():
