@@ -136,7 +136,13 @@ def test_what_resembles_a_secret_stays(text):
 
 
 def test_several_forms_and_secrets_in_one_text():
-    names = ["hexadecimal", "reversed", "every character escaped for HTML", "split across lines that begin with `>`", "unchanged"]
+    names = [
+        "hexadecimal",
+        "reversed",
+        "every character escaped for HTML",
+        "split across lines that begin with `>`",
+        "unchanged",
+    ]
     text = "".join(f"<{FOUND[name].write(value)}>" for name in names for value in (KEY, ODD))
     assert Redactor([KEY, ODD]).text(text) == "<***>" * 10
 
