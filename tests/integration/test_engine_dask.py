@@ -428,7 +428,7 @@ def test_a_worker_whose_processes_are_killed_does_not_decide_the_run(own_cluster
         time.sleep(0.05)
     _, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
-    assert len(scene.journal("lost")) <= 3
+    assert len(scene.journal("lost")) <= 4  # three in a row, and one that ran beside them
     assert Counter(scene.statuses().values()) == {"passed": 12}
 
 

@@ -163,7 +163,7 @@ def test_slots_that_do_not_end_are_killed_together(answers: Callable[..., Path],
         assert ran(pool, replace(TICKET, lane=str(number))) == "line"
     began = time.monotonic()
     pool.close()
-    assert 1 <= time.monotonic() - began < 4
+    assert 1 <= time.monotonic() - began < 5.5
     assert not [each for each in ids.read_text().split() if psutil.pid_exists(int(each))]
 
 
