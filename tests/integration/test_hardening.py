@@ -372,8 +372,11 @@ def test_no_closed_stream_becomes_the_environments_file(tmp_path, closed):
 def test_streams_and_arguments_pass_through(tmp_path):
     root = repository(tmp_path)
     done = ran(*MODULE, "list", "--json", "--case", "one two\n*", cwd=root, SKILLGYM_CASE="other")
-    assert (done.returncode, json.loads(done.stdout)) == (0, json.loads(done.stdout))
-    assert skillgym("list", cwd=root, SKILLGYM_FORMAT="nothing").err.startswith("error: --format")
+    assert done.returncode == 0
+    assert [execution["case"] for execution in json.loads(done.stdout)["executions"]] == ["one"]
+    assert "unknown case 'one two'" in done.stderr
+    misspelt = skillgym("list", cwd=root, SKILLGYM_FORMAT="nothing")
+    assert misspelt.err.startswith("error: SKILLGYM_FORMAT (--format): unknown word 'nothing'")
 
 
 # --- what the environment is for --------------------------------------------------------------------

@@ -212,7 +212,7 @@ def results_after(scene: Scene, number: int) -> list[dict[str, Any]]:
         pytest.param(["--matrix", "2", "--plan", "p", "--target", "5m"], "--target with a number", id="target"),
         pytest.param(["--matrix", "2", "--plan", "p", "--shard", "1/2"], "--matrix with --shard", id="shard"),
         pytest.param(["--matrix", "2", "--plan", "p", "--durations", "none"], "no such run: none", id="no run"),
-        pytest.param(["--matrix", "257"], "257 is not in the range", id="too many"),
+        pytest.param(["--matrix", "257"], "'257' is not `auto` or a whole number from 1 to 256", id="too many"),
     ],
 )
 def test_options_that_make_no_plan(tmp_path, args, message):
