@@ -68,5 +68,6 @@ def test_without_a_network_the_session_could_not_be_judged_and_the_key_is_in_no_
     url = seen_from_containers(models.script(Say("done")))
     result, folder = claude(tmp_path, models, url, network="none")
     assert result["status"] == "errored", json.dumps(result)[:4000]
-    for file in folder.rglob("*"):
-        assert not file.is_file() or KEY not in file.read_text(errors="replace")
+    texts = {file.name: file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()}
+    assert texts
+    assert [name for name, text in texts.items() if KEY in text] == []

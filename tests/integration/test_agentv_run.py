@@ -405,6 +405,15 @@ def test_a_hook_that_fails_afterwards_is_a_line_for_people(tmp_path, stage):
     assert f"e/EVAL.yaml: one [default]: {stage}: sh: exit code 3" in done.err
 
 
+@pytest.mark.parametrize("stage", ["after_each", "after_all"])
+def test_the_output_of_a_hook_that_fails_afterwards_is_no_workflow_command(tmp_path, stage):
+    fails = hook(r"printf 'gone\n::add-mask::e\n##[group]x\n\033[2J' >&2; exit 3")
+    scratch(tmp_path, {"e/EVAL.yaml": suite_text(workspace={"hooks": {stage: fails}})})
+    done = skillgym("run", cwd=tmp_path)
+    assert f"e/EVAL.yaml: one [default]: {stage}: sh: exit code 3\ngone\n: :add-mask::e\n## [group]x\n" in done.err
+    assert "\033" not in done.err
+
+
 def test_a_hook_that_does_not_end_is_ended(tmp_path):
     hooks = {"before_each": hook("sleep 30") | {"timeout_ms": 200}}
     (result,) = ran(tmp_path, {"e/EVAL.yaml": suite_text(workspace={"hooks": hooks})}).results

@@ -163,10 +163,18 @@ def asked(tmp_path):
     return root
 
 
-@pytest.mark.parametrize("name", ["explanation-1.stdout.log", "explanation-1.stderr.log", "explanations.json"])
-def test_answers_and_their_logs_are_not_written_through_a_link(outside, asked, name):
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("explanation-1.stdout.log", "Too many levels of symbolic links"),
+        ("explanation-1.stderr.log", "Too many levels of symbolic links"),
+        ("explanations.json", "explanations.json is a symbolic link"),
+    ],
+)
+def test_answers_and_their_logs_are_not_written_through_a_link(outside, asked, name, says):
     replaced(asked / "out" / SESSION / name, outside / "log")
     done = skillgym("explain", f"out/{SESSION}", "--rerun", cwd=asked)
+    assert (done.code, says in done.out + done.err) == (3, True), done.out + done.err
     assert CANARY not in done.out + done.err
     assert "Traceback" not in done.err
 

@@ -22,6 +22,7 @@ from judged_runs import scratch as judged_repository
 from paths import REPOSITORY
 from scratch import PROGRAM, case, config, environment, git_in, repository, runner, skillgym, started, suite
 from scripted_http import ScriptedServer
+from tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -255,6 +256,48 @@ def test_a_frozen_worker_is_noticed_and_its_late_answer_dropped(own_cluster: Clu
     assert len(scene.logged()) == 2
 
 
+def test_a_worker_that_gets_an_announcement_twice_keeps_its_session(own_cluster: Cluster, tmp_path: Path) -> None:
+    """As one that connects while the scheduler sends the announcement to all workers."""
+    from distributed import Client
+
+    from skillgym_action.engines.dask_remote import announce, plugin_name
+
+    own_cluster.start_worker(slots=1)
+    scene = Scene(tmp_path, own_cluster, "touch $LOG/$$; until [ -e $LOG/fast ]; do sleep 0.1; done; " + DONE, number=1)
+    process = scene.start()
+    until(scene.logged, "the session runs")
+    with Client(own_cluster.address, set_as_default=False) as client:
+        plugins = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.worker_plugins)
+        (name,) = (name for name in plugins if name.startswith(plugin_name("")))
+        client.run_on_scheduler(announce, name.removeprefix(plugin_name("")), plugins[name])
+        time.sleep(1)  # for the worker to get it
+    (scene.log / "fast").touch()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert scene.journal("lost") == []
+    assert len(scene.logged()) == 2
+
+
+def test_a_cluster_whose_machine_was_suspended_keeps_its_sessions(own_cluster: Cluster, tmp_path: Path) -> None:
+    worker = own_cluster.start_worker(slots=1)
+    script = "touch $LOG/$$; until [ -e $LOG/fast ]; do sleep 0.1; done; " + DONE
+    scene = Scene(tmp_path, own_cluster, script, number=1, **{"lost-after": "5s"})
+    process = scene.start()
+    until(scene.logged, "the session runs")
+    suspended = own_cluster.scheduler, worker, process
+    for one in suspended:
+        one.send_signal(signal.SIGSTOP)
+    time.sleep(7)
+    for one in suspended:
+        one.send_signal(signal.SIGCONT)
+    time.sleep(2)  # for several surveys
+    (scene.log / "fast").touch()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert scene.journal("lost") == []
+    assert len(scene.logged()) == 2
+
+
 def test_workers_that_cannot_take_sessions_do_not_keep_a_run_from_starting(
     own_cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -358,6 +401,27 @@ def test_a_run_ends_with_a_message_when_its_scheduler_is_gone(own_cluster: Clust
     (scene.log / "fast").touch()
     own_cluster.start_scheduler()  # workers come back by themselves
     resumed = skillgym("run", "--resume", "results", cwd=scene.root, limit=90)
+    assert resumed.code == 0, resumed.err
+    assert "resumed: 1 session finished before" in resumed.err
+
+
+def test_a_run_ends_with_a_message_when_its_connection_is_cut(own_cluster: Cluster, tmp_path: Path) -> None:
+    """The scheduler stays, so Dask's client connects again, but the run's sessions have ended."""
+    own_cluster.start_worker()
+    slow = "touch $LOG/$task; [ $task = c0 ] || [ -e $LOG/fast ] || sleep 66; echo done > out.txt"
+    scene = Scene(tmp_path, own_cluster, slow, number=2)
+    with TcpProxy(own_cluster.port) as proxy:
+        process = scene.start("--engine", proxy.address)
+        until(lambda: len(scene.logged()) == 2 and scene.journal(), "one session has ended, one runs")
+        proxy.cut()
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 3
+        assert f"the connection to the scheduler {proxy.address} was lost" in err
+        assert scene.journal("lost") == []
+        until(lambda: not agents(66), "no agent is left", 15)
+        until(lambda: not own_cluster.leftovers(), "workers keep no files")
+        (scene.log / "fast").touch()
+        resumed = skillgym("run", "--resume", "results", cwd=scene.root, limit=90)
     assert resumed.code == 0, resumed.err
     assert "resumed: 1 session finished before" in resumed.err
 

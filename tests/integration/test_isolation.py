@@ -369,8 +369,9 @@ def test_what_a_hook_puts_in_the_place_of_files_before_they_are_kept_leads_nowhe
     }
     found = results(place, files, *options)
     if found:
-        assert found["one"]["status"] == "failed", "hence its workspace is kept, if it can be"
-        kept = (place / "checkout" / "results" / "workspaces").rglob("*")
+        assert found["one"]["status"] == "failed", "hence its workspace is kept"
+        kept = list((place / "checkout" / "results" / "workspaces").rglob("*"))
+        assert "out.txt" in {path.name for path in kept}
         assert [path for path in kept if path.is_symlink() or path.name in {"secret.txt", "nested", "fifo"}] == []
 
 

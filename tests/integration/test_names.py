@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from paths import REPOSITORY
-from scratch import Ran, case, repository, skillgym, suite
+from scratch import Ran, case, config, repository, runner, skillgym, suite
 from skillgym_action.cli.action_inputs import known_inputs
 from skillgym_action.cli.schema import SCHEMAS
 from skillgym_action.model.json_codec import camel_case
@@ -101,22 +102,37 @@ def test_options_accept_the_names_of_inputs_and_help_does_not_show_them():
     assert [name for name in other_names().values() if re.search(rf"--{name}\b", text)] == []
 
 
+PYTHON = """\
+from skillgym_action import Suite
+suite = Suite()
+@suite.case("p", prompt="x")
+def p(report): pass
+"""
+
+
 @pytest.mark.parametrize(
-    ("other", "own"),
+    ("other", "own", "selected"),
     [
-        pytest.param(["--cases", "a*"], ["--case", "a*"], id="cases"),
-        pytest.param(["--tags=quick"], ["--tag", "quick"], id="tags"),
-        pytest.param(["--formats", "x-bench", "--runners", "sh"], ["--format", "x-bench"], id="formats and runners"),
+        pytest.param(["--cases", "a*"], ["--case", "a*"], ["ab sh", "ab second"], id="cases"),
+        pytest.param(["--tags=quick"], ["--tag", "quick"], ["ab sh", "ab second"], id="tags"),
+        pytest.param(["--runners", "sh"], ["--runner", "sh"], ["ab sh", "b sh", "p sh"], id="runners"),
+        pytest.param(["--formats", "python"], ["--format", "python"], ["p sh", "p second"], id="formats"),
     ],
 )
-def test_the_name_of_an_input_selects_what_the_option_selects(tmp_path, other, own):
-    folder = repository(tmp_path, {"bench/core.json": suite(case("ab", tags=["quick"]), case("b"))})
+def test_the_name_of_an_input_selects_what_the_option_selects(tmp_path, other, own, selected):
+    files = {
+        "bench/core.json": suite(case("ab", tags=["quick"]), case("b")),
+        "bench/own_suite.py": PYTHON,
+        "skillgym.config.yaml": config(runner(), runner()),
+    }
+    folder = repository(tmp_path, files)
 
     def listed(*args: str) -> Ran:
         return skillgym("list", "--json", *args, cwd=folder)
 
     assert listed(*other) == listed(*own)
-    assert listed(*other).code == 0
+    found = json.loads(listed(*other).out)["executions"]
+    assert [f"{one['case']} {one['runner']}" for one in found] == selected
 
 
 def test_the_run_directory_and_reports_have_the_names_of_inputs_too(tmp_path):

@@ -150,6 +150,7 @@ def test_agents_see_the_skills_and_no_evals_and_what_they_cannot_do_is_a_warning
     assert only(tmp_path)["status"] == "passed"
     assert [result["status"] for result in stored["otherArms"]] == ["failed"]
     seen = [path.read_text() for path in (tmp_path / "out").rglob("changes/seen.txt")]
+    assert len(seen) == 2
     assert not any("evals" in text or "prompt.md" in text for text in seen)
     assert "command loads no plugins: it gets the skills of greeter and nothing else" in ran.err
     assert "command limits no tools and takes no addition to its system prompt" in ran.err

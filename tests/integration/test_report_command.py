@@ -100,11 +100,13 @@ def test_neither_suites_nor_runners_are_needed(tmp_path):
 
 def test_secrets_of_this_job_are_told_by_nobody(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": config(runner("echo 'a_b*c_d-e'"))})
-    run(tmp_path, "out")
+    code = run(tmp_path, "out")
     assert "a_b*c_d-e" in (tmp_path / "out/results.json").read_text()
     ran = skillgym("report", "out", "--output", "again", "--verbose", cwd=tmp_path, DEPLOY_KEY="a_b*c_d-e")
-    texts = [ran.err, *reports(tmp_path / "again").values()]
-    assert [text for text in texts if "a_b" in text or "a&#95;b" in text] == []
+    assert ran.code == code
+    shown = reports(tmp_path / "again")
+    assert '"finalOutput": "***"' in shown["results.json"]
+    assert [text for text in (ran.out, ran.err, *shown.values()) if "a_b" in text or "a&#95;b" in text] == []
 
 
 # --- several runs -----------------------------------------------------------------------------------

@@ -115,9 +115,9 @@ def main() -> None:
     arguments.add_argument("--slots", type=int, default=1)
     arguments.add_argument("--as", dest="version", default="")
     chosen = arguments.parse_args()
-    if chosen.version:
-        dask_worker.own_versions = lambda: f"skillgym-action {chosen.version}, Python 3.99, protocol 1"
     host = HostileHost(os.environ, {})
+    if chosen.version:
+        host.versions = f"skillgym-action {chosen.version}, Python 3.99, protocol 1"
 
     def log(line: str) -> None:
         print(line, file=sys.stderr, flush=True)

@@ -197,7 +197,7 @@ QUARANTINE: tuple[Row, ...] = (
 TIMES: tuple[Row, ...] = (
     HEAD,
     (
-        "each search for matches of a regular expression of a suite, except searches in suite programs",
+        "each search with a regular expression from a suite, except searches in suite programs",
         f"{limits.MAX_REGEX_SEARCH_SECONDS:g} s",
     ),
     ("all these searches in a session together", f"{limits.MAX_SESSION_SEARCH_SECONDS:g} s"),

@@ -10,6 +10,7 @@ from skillgym_action.agentv.metric_graders import METRICS, TOKENS
 from skillgym_action.agentv.workspaces import KNOWN_KEYS as WORKSPACE_KEYS
 from skillgym_action.agentv.workspaces import STAGES
 from skillgym_action.limits import MAX_AGENTV_WARNINGS
+from skillgym_action.model.json_codec import camel_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -104,7 +105,7 @@ def unknown_in(value: SuiteValue | None, shape: Shape) -> Iterator[Problem]:
         for item in value.items():
             yield from unknown_in(item, shape)
     elif isinstance(value.value, dict):
-        yield from value.unknown_keys(shape.keys | set(map(_camel, shape.keys)))
+        yield from value.unknown_keys(shape.keys | set(map(camel_case, shape.keys)))
         for key, inner in shape.inner.items():
             member = value.get(key)
             if not (inner.in_list and member and isinstance(member.value, dict)):
@@ -129,15 +130,10 @@ def unknown_in_assertions(entries: SuiteValue | None) -> Iterator[Problem]:
 def _without_effect(entry: SuiteValue) -> Iterator[Problem]:
     """Warnings about keys of a question to the judge that AgentV reads, and that do nothing here."""
     for key, (message, remedy) in NOT_OF_THE_JUDGE.items():
-        if value := entry.get(key, _camel(key)):
+        if value := entry.get(key, camel_case(key)):
             yield value.problem(f"{key} has no effect: {message}", remedy)
 
 
 def each_once(problems: Iterable[Problem], most: int) -> list[Problem]:
     """At most so many problems, none twice."""
     return list(dict.fromkeys(islice(problems, max(0, most))))
-
-
-def _camel(key: str) -> str:
-    first, *rest = key.split("_")
-    return first + "".join(map(str.capitalize, rest))

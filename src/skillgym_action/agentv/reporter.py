@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.scores import SCORE_DIGITS
-from skillgym_action.model.verdicts import GREEN, Status
+from skillgym_action.model.verdicts import ASSERTIONS_PASSED, GREEN, Status
 from skillgym_action.reporters.wording import cause
 from skillgym_action.text.escaping import visible
 
@@ -69,7 +69,7 @@ def _category(path: str) -> str:
 def _score(result: Result) -> float:
     if result.score is not None:
         return round(result.score, SCORE_DIGITS)
-    return float(result.status in (Status.PASSED, Status.UNEXPECTED_PASSED))
+    return float(result.status in ASSERTIONS_PASSED)
 
 
 def _spent(result: Result) -> dict[str, object]:

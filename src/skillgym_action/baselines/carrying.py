@@ -10,7 +10,7 @@ from skillgym_action.baselines.stored_lines import PASSED, StoredExecution
 from skillgym_action.model.carried import Carried
 from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.result import Failure, Judgement, Result, TriggerCounts
-from skillgym_action.model.verdicts import JUDGED, FailureClass, Status
+from skillgym_action.model.verdicts import JUDGED, FailureClass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from skillgym_action.baselines.pooling import Wanted
     from skillgym_action.baselines.reading import BaseHistory
     from skillgym_action.model.execution import Execution
-
-_HELD = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,14 +65,13 @@ def carried_results(
     executions: Iterable[Execution],
     wanted: Mapping[int, Wanted],
     history: BaseHistory,
-    indexes: frozenset[int] | None = None,
-    rule: UnchangedRule | UntouchedRule | None = None,
+    indexes: frozenset[int],
+    rule: UnchangedRule | UntouchedRule,
 ) -> dict[int, Result]:
     """The stored results in place of which these executions need not run, by index.
 
     ``executions``: of the whole plan. ``wanted``: their digests, by index. ``indexes``: the executions that may be
-    carried; None: all. ``rule``: which of the stored results may be; None: the newest of the base, whatever it depended
-    on, so that the caller has to know that it is still right.
+    carried. ``rule``: which of the stored results may be.
 
     Cases that depend on each other are carried together or not at all. Executions in arms are not, since an uplift
     needs the sessions of both; nor are those in quarantine, which run in order to be watched.
@@ -83,23 +80,19 @@ def carried_results(
     of_name = history.executions_by_name()
     found: dict[int, Result] = {}
     for execution in executions:
-        if not _may_be_carried(execution, indexes):
+        if execution.index not in indexes or not may_be_carried(execution):
             continue
         one = wanted[execution.index]
-        fitting = (
-            stored
-            for stored in of_name.get(one.name, ())
-            if rule is None or rule.fits(execution, one, stored, history.now)
-        )
+        fitting = (stored for stored in of_name.get(one.name, ()) if rule.fits(execution, one, stored, history.now))
         stored = next(fitting, None)
         if stored and stored.entry.whole_status in JUDGED and not stored.entry.found:
             found[execution.index] = _result(execution, one, stored)
     return _with_whole_groups(executions, found)
 
 
-def _may_be_carried(execution: Execution, indexes: frozenset[int] | None) -> bool:
-    allowed = indexes is None or execution.index in indexes
-    return allowed and execution.arm is None and execution.quarantine is None and execution.runner.problem is None
+def may_be_carried(execution: Execution) -> bool:
+    """Whether an execution can have a stored result: those in arms and those in quarantine have none."""
+    return execution.arm is None and execution.quarantine is None
 
 
 def _with_whole_groups(executions: tuple[Execution, ...], found: dict[int, Result]) -> dict[int, Result]:

@@ -21,13 +21,12 @@ from skillgym_action.limits import (
     MAX_STORED_LINE_ENTRIES,
     MAX_STORED_SESSIONS,
 )
-from skillgym_action.model.verdicts import JUDGED, Status
+from skillgym_action.model.verdicts import ASSERTIONS_PASSED, JUDGED, Status
 from skillgym_action.storage.computed_values import rounded
 from skillgym_action.storage.field_types import (
     COMMIT,
     DIGEST,
     SESSIONS,
-    SHORT_DIGEST,
     WEB_ADDRESS,
     Count,
     Path,
@@ -49,9 +48,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkSuite
 
 PASSED, FAILED = "p", "f"
-_PASSING = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
 Name = Annotated[str, Field(max_length=4_096)]
-Digest = Annotated[str, Field(pattern=SHORT_DIGEST)]
 WholeDigest = Annotated[str, Field(pattern=DIGEST)]
 _encoded = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
@@ -352,7 +349,7 @@ def sessions_of(result: Result, repetitions: int | None) -> str:
     for attempt in result.attempts:
         if attempt.status in JUDGED and (repetitions is None or attempt.repetition <= repetitions):
             first.setdefault(attempt.repetition, attempt.status)
-    return "".join(PASSED if first[number] in _PASSING else FAILED for number in sorted(first))
+    return "".join(PASSED if first[number] in ASSERTIONS_PASSED else FAILED for number in sorted(first))
 
 
 # --- reading ------------------------------------------------------------------------------------------

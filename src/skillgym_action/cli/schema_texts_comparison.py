@@ -30,7 +30,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "baseCommit": "SHA of the commit of the baseline.",
         "verdict": "Result of the comparison.",
         "reason": "Reason for the result, as a sentence.",
-        "pairs": "Number of compared pairs. A pair is a case on a runner that was judged in both runs.",
+        "pairs": "Number of compared pairs. A pair is an execution that was judged in both runs.",
         "before": "Mean pass rate of the pairs in the baseline; null if there are no pairs.",
         "after": "Mean pass rate of the pairs in this run; null if there are no pairs.",
         "p": "P-value of the statistical test over all pairs together; null if there are no pairs.",

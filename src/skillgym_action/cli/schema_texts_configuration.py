@@ -217,9 +217,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "the comment on the pull request."
         ),
         "status": (
-            "Whether the tool writes a commit status with the verdict. With `auto`, the tool writes the status only if "
-            "the check of the job does not belong to the commit of the pull request, as in workflows that are "
-            "triggered by `workflow_run`."
+            "Whether the tool writes a commit status with the verdict. With `auto`, the tool writes the status only in "
+            "workflows that are triggered by `workflow_run`, because the check of their jobs does not belong to the "
+            "commit of the pull request."
         ),
         "html": "Whether the tool writes the [HTML report](reports.md#the-html-report), `report.html`.",
         "templates": (
@@ -233,7 +233,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "Content of workspaces. `empty`: only the skill and the input files. `repository`: also a copy of the "
             "repository without the skill and the suites."
         ),
-        "triggerRounds": "Number of model rounds after which a session of a trigger query ends.",
+        "triggerRounds": "Maximum number of model rounds in a session of a trigger query.",
         "arms": "Arms in which [suites of skills](../how-to/arms.md#skills) run; same as `--arms`.",
     },
     "SandboxSection": {

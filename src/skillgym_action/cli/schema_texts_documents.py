@@ -162,7 +162,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "head": "Totals of the runner in the head run.",
     },
     "RateChangePart": {
-        "pairs": "Number of compared pairs. A pair is a case on a runner that was judged in both runs.",
+        "pairs": "Number of compared pairs. A pair is an execution that was judged in both runs.",
         "before": "Mean pass rate of the pairs in the base run, from 0 to 1.",
         "after": "Mean pass rate of the pairs in the head run, from 0 to 1.",
         "p": "P-value of the statistical test over all pairs together, from 0 to 1.",

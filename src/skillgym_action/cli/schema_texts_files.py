@@ -114,7 +114,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "bootstrap and the hooks. The second removal does not remove files that are in `files`."
         ),
         "home": (
-            "Folder whose files are copied into the agent's home directory, which is empty before. The limits are "
+            "Folder whose files are copied into the agent's home directory, which is otherwise empty. The limits are "
             "the same as for `files`. If the tool itself also writes a JSON or TOML file at the path of one of these "
             "files, such as `.codex/config.toml`, the tool merges the two files. If the two files contain different "
             "values for a setting, the sessions of the arm are `errored`."

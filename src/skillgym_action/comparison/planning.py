@@ -61,12 +61,6 @@ def detectable_drop(cases: int, base: int, head: int, difficulty: Difficulty | N
     return drop
 
 
-def smallest_repetitions(cases: int, drop: float, difficulty: Difficulty | None = None) -> int | None:
-    """The least repetitions, of baseline and run alike, that show this drop in 4 of 5 comparisons; None: over 100."""
-    numbers = range(1, MAX_PLANNED_REPETITIONS + 1)
-    return next((n for n in numbers if detectable_drop(cases, n, n, difficulty) <= drop), None)
-
-
 # --- can the plan decide at all? ----------------------------------------------------------------------
 
 

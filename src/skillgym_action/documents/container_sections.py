@@ -160,9 +160,6 @@ class ContainerKeys(BaseModel):
     network: Annotated[NetworkSection, BeforeValidator(_network), AlsoAccepts(words(_MODES))] | None = None
 
 
-NAMES = tuple(ContainerKeys.model_fields)
-
-
 def container_limits(limits: object) -> tuple[object, float | None]:
     """The limits of a workspace without ``cpus``, with ``processes`` for ``pids``; and the processors.
 

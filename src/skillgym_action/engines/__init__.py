@@ -21,8 +21,9 @@ PROTOCOL = 1
 class Ticket:
     """Which session a worker is to run: its execution, repetition and number, both from 1.
 
-    ``digest``: what the coordinator planned; a worker whose own plan has another one refuses the ticket. ``lane``: the
-    name of the workspace that sessions share, which one process of one worker therefore runs; None: any process.
+    ``digest``: what the coordinator planned; a worker whose own plan has another one refuses the ticket.
+    ``shared_workspace``: the name of the workspace that sessions share, which one process of one worker therefore runs;
+    None: any process.
     """
 
     suite: str
@@ -32,7 +33,7 @@ class Ticket:
     repetition: int
     session: int
     arm: str | None = None
-    lane: str | None = None
+    shared_workspace: str | None = None
 
     def text(self) -> str:
         """The ticket as JSON, about 300 bytes, in one line."""

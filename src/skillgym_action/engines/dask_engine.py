@@ -44,6 +44,7 @@ CLOSING_SECONDS = 3.0
 SLOW_BYTES_PER_SECOND = 1024**2  # of a connection to the scheduler that is not given up yet
 CONNECTION_LOST = "scheduler-connection-lost"  # the reason of Dask's error for tasks of a lost connection
 LOOK_SECONDS = 0.1  # until a cancellation, or a lost connection, is noticed
+MAX_LOOK_SECONDS = 1.0  # that one look adds to the silence of the scheduler
 untyped: Any = distributed  # most of its functions have no types
 
 
@@ -88,7 +89,7 @@ class DaskEngine:
         self._workers: dict[str, dict[str, Any]] = {}
         self._refused: set[str] = set()
         self._dropped: set[str] = set()
-        self._last_report = clock.seconds()
+        self._silent_seconds = 0.0  # since the last report of the scheduler
         self._numbers = count(1)
         self._cancelled = False
         self._closed = threading.Event()
@@ -263,11 +264,18 @@ class DaskEngine:
     def _look(self) -> None:
         """Look at the workers until the engine is closed."""
         try:
+            looked = self._clock.seconds()
             while not self._closed.wait(LOOK_SECONDS):
                 if self._flag and not self._cancelled:
                     self.cancel()
-                silent = self._clock.seconds() - self._last_report > max(self._options.lost_after, CLUSTER_SECONDS)
-                if (self._is_disconnected() or silent) and not self._closed.is_set():
+                now = self._clock.seconds()
+                with self._lock:
+                    # A long time between two looks means that this process was stopped, such as by SIGSTOP: reports
+                    # have arrived meanwhile, and are not read yet.
+                    self._silent_seconds += min(now - looked, MAX_LOOK_SECONDS)
+                looked = now
+                is_silent = self._silent_seconds > max(self._options.lost_after, CLUSTER_SECONDS)
+                if (self._is_disconnected() or is_silent) and not self._closed.is_set():
                     self._fail(self._lost_cluster())
                     return
                 self._drop_frozen()
@@ -291,7 +299,7 @@ class DaskEngine:
     def _take(self, found: dict[str, dict[str, Any]]) -> None:
         silent = [name for name, info in found.items() if info["silent"] > self._options.lost_after]
         with self._lock:
-            self._workers, self._last_report = found, self._clock.seconds()
+            self._workers, self._silent_seconds = found, 0.0
             self._dropped &= set(silent)
             for one in self._waiting.values():
                 info = found.get(one.worker)
@@ -329,7 +337,7 @@ class DaskEngine:
     def _lost_cluster(self) -> EngineError:
         return EngineError(
             f"the connection to the scheduler {self._options.address} was lost; its workers end the sessions",
-            remedy="start it again, then run with --resume and the run directory",
+            remedy="make sure that it runs, then run with --resume and the run directory",
         )
 
     def _in_time(

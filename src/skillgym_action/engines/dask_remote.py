@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from skillgym_action.engines.slots import SlotPool
 
 VERSIONS = "skillgym-action"  # what workers tell the scheduler about themselves
+STOPPED_SECONDS = 5.0  # between two surveys, after which the scheduler has not run meanwhile
 HOST = "skillgym_host"  # attribute of a worker that ``skillgym-action worker`` started
 
 
@@ -31,12 +32,13 @@ def survey(run: str, dask_scheduler: Any = None) -> dict[str, dict[str, Any]]:
     ``ready``: it has unpacked the files of the run, or found that it cannot.
     """
     now, lease = scheduler_time(), dask_scheduler.plugins.get(plugin_name(run))
+    continued = lease.continued(now) if lease else 0.0
     return {
         worker.address: {
             "versions": worker.extra.get(VERSIONS),
             "slots": worker.nthreads,
             "id": worker.server_id,
-            "silent": now - worker.last_seen,
+            "silent": max(0.0, now - max(worker.last_seen, continued)),
             "running": worker.status.name == "running",
             "ready": lease is not None and worker.address in lease.ready,
         }
@@ -66,6 +68,8 @@ class RunLease(SchedulerPlugin):
         self.name = plugin_name(run)
         self.client = client
         self.ready: set[str] = set()
+        self.surveyed: float | None = None
+        self.continued_at = 0.0
         self.reporting: asyncio.Task[None] | None = None
         self.announcing: asyncio.Task[Any] | None = None
 
@@ -73,6 +77,16 @@ class RunLease(SchedulerPlugin):
         """Report the workers at intervals: with their silence, a frozen one is known."""
         self.scheduler = scheduler
         self.reporting = asyncio.create_task(self._report(scheduler))
+
+    def continued(self, now: float) -> float:
+        """When the scheduler last continued after it was stopped, such as with its machine. Called by each survey.
+
+        Signs of life that workers sent meanwhile are not read yet, and workers that were stopped, too, sent none.
+        """
+        if self.surveyed is not None and now - self.surveyed > STOPPED_SECONDS:
+            self.continued_at = now
+        self.surveyed = now
+        return self.continued_at
 
     async def _report(self, scheduler: Any) -> None:
         while self.name in scheduler.plugins:

@@ -42,9 +42,10 @@ class WorkerHost:
     def __init__(self, environment: Mapping[str, str], own: Mapping[str, object]) -> None:
         """``own``: settings that workers decide about, such as the user of agents.
 
-        ``shutdown`` is to be set once the worker shuts down.
+        ``shutdown`` is to be set once the worker shuts down. ``versions``: what the coordinator is told.
         """
         self._environment, self._own = environment, own
+        self.versions = str(own_versions())
         self.shutdown = threading.Event()
         base = Path(environment.get("TMPDIR") or tempfile.gettempdir()) / f"skillgym-workers-{os.getuid()}"
         base.mkdir(mode=0o711, exist_ok=True)
@@ -112,6 +113,20 @@ def serve(
         time.sleep(PAUSE_SECONDS)
 
 
+class _Worker(Worker):
+    """A worker of Dask that can get the announcement of a run twice."""
+
+    async def plugin_add(self, plugin: Any, name: str | None = None, catch_errors: bool = True) -> Any:  # noqa: FBT001, FBT002 -- as Dask's
+        """Add a plug-in, unless one of the same name is there.
+
+        The scheduler sends an announcement to all workers, and to each worker that connects: a worker that connects at
+        the same time gets both. Dask would replace the first plug-in, which ends the sessions of its slots.
+        """
+        if name in self.plugins:
+            return {"status": "OK"}
+        return await super().plugin_add(plugin, name, catch_errors)
+
+
 class _Patience:
     """How long the scheduler has not been reached."""
 
@@ -134,10 +149,10 @@ async def _connected(
     patience: _Patience,
 ) -> Exception | None:
     """One connection, until it is lost or ``cancelled``. The error if there was none."""
-    extra: Any = {VERSIONS: lambda _: str(own_versions())}
+    extra: Any = {VERSIONS: lambda _: host.versions}
     worker: Any = None
     try:
-        worker = Worker(
+        worker = _Worker(
             address,
             memory_limit=0,  # agents are not its children, and its own results are small
             local_directory=str(host.folder),
@@ -148,7 +163,7 @@ async def _connected(
         setattr(worker, HOST, host)
         await asyncio.wait_for(worker, CLUSTER_SECONDS)
         patience.since = time.monotonic()
-        log(f"worker of {address}: {settings['nthreads']} slots, {own_versions()}")
+        log(f"worker of {address}: {settings['nthreads']} slots, {host.versions}")
         stopping = asyncio.create_task(_until(cancelled))
         closed = asyncio.create_task(worker.finished())
         await asyncio.wait({stopping, closed}, return_when=asyncio.FIRST_COMPLETED)

@@ -41,7 +41,7 @@ RunnerKey = tuple[str, str, str | None]
 POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 5.0  # after which a line says that the run waits for workers
 LOSSES_IN_A_ROW = 3  # after which a worker gets sessions only if there is no other one
-LOST = ""  # in place of the worker of a lane
+LOST = ""  # in place of the worker of a shared workspace
 WORKSPACE_LOST = "the shared workspace of the sessions before was lost with its worker"
 
 
@@ -93,7 +93,7 @@ class Dispatcher:
         self._unusable: dict[str, str] = {}
         self._losses_in_a_row: Counter[str] = Counter()
         self._troubled: dict[RunnerKey, set[str]] = {}
-        self._lanes: dict[str, str] = {}  # lane -> the worker with the workspace of its finished sessions
+        self._workspace_workers: dict[str, str] = {}  # by shared workspace that has finished sessions
         self._without_workers: float | None = None
         self._noted = False
         self._thread = threading.local()
@@ -136,21 +136,21 @@ class Dispatcher:
                 self._release(worker)
 
     def _run_on(self, worker: str, request: _Request) -> SessionResult | None:
-        """Run a session on a worker, unless the workspace that it shares with finished ones was on another one.
+        """Run a session on a worker. ``LOST``: do not run it, since the workspace of the sessions before is lost.
 
         None: this worker cannot run it, and another one may be able to. Raises as ``Engine.run``.
         """
         ticket = request.ticket
-        if self._lanes.get(ticket.lane or "", worker) != worker:
+        if worker == LOST:
             return self._troubled_session(request, "worker-lost", WORKSPACE_LOST)
         began = self._services.clock.seconds()
         session = self._accepted(self._engine.run(ticket, worker, request.notices.judging), request, began)
         with self._changed:
             self._losses_in_a_row.pop(worker, None)
-        if ticket.lane not in self._lanes and self._is_left_to_others(session, request, worker):
+        if ticket.shared_workspace not in self._workspace_workers and self._is_left_to_others(session, request, worker):
             return None
-        if ticket.lane:
-            self._lanes[ticket.lane] = worker
+        if ticket.shared_workspace:
+            self._workspace_workers[ticket.shared_workspace] = worker
         return session
 
     def settle(self) -> None:
@@ -167,11 +167,12 @@ class Dispatcher:
     def _acquire(self, request: _Request) -> str | None:
         """Wait until a slot and the place are free, which are then taken; the slot's worker. None: cancelled.
 
-        Nothing is taken while the thread waits: two threads with one of both each would wait for each other.
+        ``LOST``, without a wait: the session's workspace is lost, and nothing is taken. Nothing is taken either while
+        the thread waits: two threads with one of both each would wait for each other.
 
         Raises EngineError.
         """
-        if request.ticket.lane is not None:
+        if request.ticket.shared_workspace is not None:
             return self._wait(request)
         # Of the threads that wait for the same places and workers, one looks at them, the others wait for that.
         with self._changed:
@@ -184,6 +185,8 @@ class Dispatcher:
         with self._changed:
             while not self._services.cancelled:
                 worker = self._free_worker(request)
+                if worker == LOST:
+                    return worker
                 if worker and request.notices.place.take():
                     self._taken[worker] += 1
                     return worker
@@ -191,12 +194,19 @@ class Dispatcher:
         return None
 
     def _free_worker(self, request: _Request) -> str | None:
-        bound = self._lanes.get(request.ticket.lane or "")  # its slot is there, even if it can start no other one
+        """A worker with a free slot; None: there is none now. ``LOST``: the session's workspace is lost.
+
+        Raises EngineError.
+        """
+        # Its slot for the workspace is there, even if it can start no other one.
+        bound = self._workspace_workers.get(request.ticket.shared_workspace or "")
         connected = dict(self._engine.slots())
+        if bound is not None and bound not in connected:
+            return LOST
         self._unusable = {name: reason for name, reason in self._unusable.items() if name in connected}
         workers = {name: slots for name, slots in connected.items() if name not in self._unusable or name == bound}
         self.most_slots = max(self.most_slots, sum(workers.values()))
-        if bound is not None and bound in workers:
+        if bound is not None:
             workers = {bound: workers[bound]}
         else:
             troubled = self._troubled.get(request.runner, set())
@@ -231,7 +241,7 @@ class Dispatcher:
             self._log(f"waiting for workers of {self._options.address}")
 
     def _release(self, worker: str | None) -> None:
-        if worker is not None:
+        if worker:  # not ``LOST``, which has no slots
             with self._changed:
                 self._taken[worker] -= 1
                 self._changed.notify_all()
@@ -276,10 +286,10 @@ class Dispatcher:
 
     def _lost(self, request: _Request, losses: int, error: WorkerLostError) -> SessionResult | None:
         """The result of a session whose worker was lost; None: it runs again. If it was sent, its cost is charged."""
-        lane = request.ticket.lane
-        has_workspace = lane in self._lanes
-        if lane and has_workspace:
-            self._lanes[lane] = LOST
+        workspace = request.ticket.shared_workspace
+        has_workspace = workspace in self._workspace_workers
+        if workspace and has_workspace:
+            self._workspace_workers[workspace] = LOST
         if not error.sent:
             return None
         seconds = self._services.clock.seconds() - error.began
@@ -297,8 +307,8 @@ class Dispatcher:
             title = request.execution.title
             self._log(f"{title}: the worker {error.worker} was lost after {seconds:.1f} s; the session runs again")
             return None
-        if lane:
-            self._lanes[lane] = LOST
+        if workspace:
+            self._workspace_workers[workspace] = LOST
         return self._troubled_session(request, "worker-lost", message, seconds=seconds)
 
     def _refused(self, request: _Request, worker: str, error: RefusedTicketError, began: float) -> SessionResult | None:
@@ -310,8 +320,8 @@ class Dispatcher:
             return self._troubled_session(
                 request, "worker-answer", f"the worker did not run the session: {error.reason}"
             )
-        if request.ticket.lane:  # its process has ended, with the workspace
-            self._lanes[request.ticket.lane] = LOST
+        if request.ticket.shared_workspace:  # its process has ended, with the workspace
+            self._workspace_workers[request.ticket.shared_workspace] = LOST
         seconds = self._services.clock.seconds() - began
         return self._troubled_session(request, "worker-answer", f"the worker failed: {error.reason}", Cost(), seconds)
 
@@ -346,5 +356,5 @@ def ticket_of(execution: Execution, position: tuple[int, int], digest: str) -> T
         digest=digest,
         repetition=position[0],
         session=position[1],
-        lane=shared_workspace_name(execution, one_user=False),
+        shared_workspace=shared_workspace_name(execution, one_user=False),
     )

@@ -77,7 +77,7 @@ class SlotPool:
         _make_folder(folder)
         self._lock = threading.Condition()
         self._idle: list[_Slot] = []
-        self._lanes: dict[str, _Slot] = {}
+        self._workspace_slots: dict[str, _Slot] = {}
         self._busy: dict[str, _Slot | None] = {}
         self._started: list[_Slot] = []
         self._starting = 0
@@ -103,17 +103,17 @@ class SlotPool:
 
     def run(self, key: str, ticket: str, judging: Callable[[], None]) -> Answer:
         """Run the session of a ticket in a free slot; ``judging`` is called when its judgement starts commands."""
-        lane = json.loads(ticket).get("lane")
+        workspace = json.loads(ticket).get("shared_workspace")
         with self._lock:
             if self._closed:
                 return "ended", b"the run has ended", b""
-            slot = self._lanes.get(lane) if lane else self._idle_slot()
-            if lane and slot and not slot.is_alive():
-                del self._lanes[lane]
+            slot = self._workspace_slots.get(workspace) if workspace else self._idle_slot()
+            if workspace and slot and not slot.is_alive():
+                del self._workspace_slots[workspace]
                 return "gone", b"the process with the shared workspace ended", b""
             self._busy[key] = None
         try:
-            slot = slot or self._start(lane)
+            slot = slot or self._start(workspace)
             with self._lock:
                 if key not in self._busy or self._closed:
                     slot.end()
@@ -123,7 +123,7 @@ class SlotPool:
         except (SlotEndedError, OSError, BundleError) as error:
             with self._lock:
                 was_cancelled = key not in self._busy or self._closed
-                self._lanes.pop(lane, None)
+                self._workspace_slots.pop(workspace, None)
             if slot:
                 slot.end()
             kind = slot.kind_of_loss() if slot else "unusable"
@@ -135,7 +135,7 @@ class SlotPool:
         if answer[0] == "unusable":
             slot.end()
         with self._lock:
-            if not lane and slot.is_alive():
+            if not workspace and slot.is_alive():
                 self._idle.append(slot)
         return answer
 
@@ -154,7 +154,7 @@ class SlotPool:
                 return slot
         return None
 
-    def _start(self, lane: str | None) -> _Slot:
+    def _start(self, workspace: str | None) -> _Slot:
         """Raises OSError, BundleError; SlotEndedError if the run has ended."""
         with self._lock:
             if self._closed:
@@ -172,8 +172,8 @@ class SlotPool:
                 self._starting -= 1
                 if slot:
                     self._started.append(slot)
-                    if lane:
-                        self._lanes[lane] = slot
+                    if workspace:
+                        self._workspace_slots[workspace] = slot
                 self._lock.notify_all()
         return slot
 

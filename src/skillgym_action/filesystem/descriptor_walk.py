@@ -130,19 +130,17 @@ class DescriptorWalk:
         return fd
 
 
-def walk_folders(walk: DescriptorWalk, *, open_up: bool = False) -> Iterator[tuple[str, list[str]]]:
+def walk_folders(walk: DescriptorWalk) -> Iterator[tuple[str, list[str]]]:
     """Go through the current folder and all below it, parents first. Yields the prefix of paths in it, and a list.
 
     The caller appends to the list the names of the folders to go into. Folders that cannot be entered are skipped, and
-    so are paths that are longer than operating systems accept. ``open_up``: change modes that keep the owner out.
+    so are paths that are longer than operating systems accept.
     """
     first = len(walk.names)
     waiting: list[tuple[int, str, str]] = []
     prefix = ""
     while True:
         below: list[str] = []
-        if open_up:
-            walk.open_up()
         yield prefix, below
         depth = len(walk.names)
         short = (name for name in below if len(prefix) + len(name) < MAX_PATH_CHARACTERS)
@@ -150,7 +148,7 @@ def walk_folders(walk: DescriptorWalk, *, open_up: bool = False) -> Iterator[tup
         while waiting:
             depth, name, prefix = waiting.pop()
             walk.leave_to(depth)
-            if try_enter(walk, name, open_up=open_up):
+            if try_enter(walk, name):
                 break
         else:
             walk.leave_to(first)

@@ -16,7 +16,7 @@ from skillgym_action.filesystem.file_contents import copy_file, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable
 
     from skillgym_action.filesystem.bundle import BundleEntry
     from skillgym_action.filesystem.folder import Folder
@@ -76,13 +76,11 @@ def _set_mode_and_times(walk: DescriptorWalk, name: str, mode: int, times: tuple
     os.utime(name, ns=times, dir_fd=walk.fd, follow_symlinks=False)
 
 
-def copy_into(
-    source: Folder, target: Folder, cancelled: Callable[[], None] | None = None, without: Collection[str] = ()
-) -> None:
+def copy_into(source: Folder, target: Folder, cancelled: Callable[[], None] | None = None) -> None:
     """Copy the content of one folder into another: files, and links as links, with modes and times.
 
-    Devices, sockets and FIFOs are left out, and so are entries with a name in ``without``. ``cancelled`` is called for
-    each entry, and may raise. Raises OSError with the path; what was copied until then stays.
+    Devices, sockets and FIFOs are left out. ``cancelled`` is called for each entry, and may raise. Raises OSError with
+    the path; what was copied until then stays.
     """
     finished: list[tuple[list[str], os.stat_result]] = []
     waiting = [(0, "")]
@@ -93,7 +91,7 @@ def copy_into(
             copy.leave_to(depth)
             if name:
                 finished.append(([*copy.names, name], _copy_folder(walk, copy, name, source)))
-            below = _copy_files(walk, copy.fd, source, cancelled, without)
+            below = _copy_files(walk, copy.fd, source, cancelled)
             depth = len(copy.names)
             waiting += [(depth, name) for name in below]
         for names, found in reversed(finished):
@@ -113,9 +111,7 @@ def _copy_folder(walk: DescriptorWalk, copy: DescriptorWalk, name: str, source: 
     return found
 
 
-def _copy_files(
-    walk: DescriptorWalk, target: int, source: Folder, cancelled: Callable[[], None] | None, without: Collection[str]
-) -> list[str]:
+def _copy_files(walk: DescriptorWalk, target: int, source: Folder, cancelled: Callable[[], None] | None) -> list[str]:
     """Copy the files and links of the current folder; the names of its folders. Raises OSError."""
     folders: list[str] = []
     name, folder = "", walk.fd
@@ -125,8 +121,6 @@ def _copy_files(
                 if cancelled:
                     cancelled()
                 name = entry.name
-                if name in without:
-                    continue
                 if entry.is_file(follow_symlinks=False):
                     copy_file(name, name, folder, target)
                 elif entry.is_dir(follow_symlinks=False):

@@ -61,7 +61,6 @@ class TaskSettings:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
     image: str | None = None
-    build_timeout: float = 600.0
     limits: ContainerLimits = field(default_factory=ContainerLimits)
     network: NetworkPolicy = field(default_factory=NetworkPolicy)
     workdir: str | None = None
@@ -94,13 +93,12 @@ class SettingsParser:
         solution = self._section("solution", SOLUTION)
         for refused in (*_refused_of_task(top), *_refused_of_environment(environment), *_refused_of_verifier(verifier)):
             self.problems.append(refused)
-        self._without_effect(package)
+        self._without_effect(package, environment)
         found = TaskSettings(
             title=self.unless(lambda: package.text("name")),
             tags=self.unless(lambda: self._tags(package)) or (),
             metadata=self.unless(lambda: _metadata(top, version)) or {},
             image=self.unless(lambda: environment.text("docker_image")),
-            build_timeout=self._seconds(environment, "build_timeout_sec") or 600.0,
             limits=self.unless(lambda: _limits(environment)) or ContainerLimits(),
             network=self.unless(lambda: network_of(environment, agent, verifier)) or NetworkPolicy(),
             workdir=self.unless(lambda: _absolute(environment, "workdir")),
@@ -199,13 +197,14 @@ class SettingsParser:
         own = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
         return tuple(dict.fromkeys((*package.texts("keywords"), *own)))
 
-    def _without_effect(self, package: SuiteValue) -> None:
+    def _without_effect(self, package: SuiteValue, environment: SuiteValue) -> None:
         """Check the types of keys that only describe a task, and warn about those that are not obeyed."""
         for key in ("version", "description"):
             if package.has(key) and not isinstance(package.member(key).value, str):
                 self.problems.append(_as_problem(package.member(key).wrong_type("text")))
         if package.has("authors"):
             self.unless(lambda: self._authors(package.member("authors")))
+        self._seconds(environment, "build_timeout_sec")
         if self._top.has("source") and not isinstance(self._top.member("source").value, str):
             self.problems.append(_as_problem(self._top.member("source").wrong_type("text")))
         if artifacts := self._top.get("artifacts"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.verdicts import JUDGED, Status
+from skillgym_action.model.verdicts import ASSERTIONS_PASSED, JUDGED, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Attempt, Result
 
 MIN_FLAKY_SESSIONS = 5
-_HELD = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,12 +60,12 @@ def samples_of(result: Result, repetitions: int | None = None) -> Samples:
         (only,) = result.attempts
         if only.status not in JUDGED or (repetitions is not None and only.repetition > repetitions):
             return NO_SAMPLES
-        return ONE_PASSED if only.status in _HELD else ONE_FAILED
+        return ONE_PASSED if only.status in ASSERTIONS_PASSED else ONE_FAILED
     first: dict[int, Status] = {}
     for attempt in _judged(result.attempts):
         if repetitions is None or attempt.repetition <= repetitions:
             first.setdefault(attempt.repetition, attempt.status)
-    return Samples(passed=sum(status in _HELD for status in first.values()), judged=len(first))
+    return Samples(passed=sum(status in ASSERTIONS_PASSED for status in first.values()), judged=len(first))
 
 
 def samples_by_case(results: Iterable[Result], repetitions: int | None = None) -> dict[tuple[str, str], Samples]:

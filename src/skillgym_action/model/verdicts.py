@@ -20,6 +20,8 @@ class Status(StrEnum):
 
 JUDGED = frozenset({Status.PASSED, Status.FAILED, Status.EXPECTED_FAILED, Status.UNEXPECTED_PASSED})
 GREEN = frozenset({Status.PASSED, Status.EXPECTED_FAILED})
+ASSERTIONS_PASSED = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
+"""Statuses of what was judged and whose assertions passed, whether that was expected or not."""
 LIMIT = "limit"
 """Origin of sessions that failed because the agent exceeded a limit."""
 MODEL = "model"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _WIDTH, _LEFT, _RIGHT, _ROW = 640, 190, 130, 30  # pixels
 _LABEL = 26  # characters
 _PLOT = _WIDTH - _LEFT - _RIGHT
-_LANES = (0, -5, 5, -2.5, 2.5, -7, 7)  # pixels by which points of one row are moved apart
+_JITTER = (0, -5, 5, -2.5, 2.5, -7, 7)  # pixels by which points of one row are moved apart
 _MAX_CLASSES = 12
 
 
@@ -177,7 +177,7 @@ def _points(values: Sequence[float], y: float, scale: tuple[int, int]) -> Iterat
     low, span = scale
     for number, value in enumerate(values):
         x = _LEFT + _PLOT * (log10(value) - low) / span
-        yield f'<circle class="dot" cx="{x:.1f}" cy="{y + _LANES[number % len(_LANES)]}" r="3"/>'
+        yield f'<circle class="dot" cx="{x:.1f}" cy="{y + _JITTER[number % len(_JITTER)]}" r="3"/>'
 
 
 def _decades(values: Sequence[float]) -> tuple[int, int]:

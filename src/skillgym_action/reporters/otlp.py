@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillgym_action.limits import MAX_TRACE_SPANS, MAX_TRACE_TEXT_CHARACTERS
 from skillgym_action.model.session_artifacts import NOT_STORED
-from skillgym_action.model.verdicts import JUDGED, Status
+from skillgym_action.model.verdicts import ASSERTIONS_PASSED, JUDGED, Status
 from skillgym_action.reporters.waiting_calls import WaitingCalls
 from skillgym_action.text.escaping import clipped, visible
 
@@ -38,7 +38,6 @@ PROVIDERS = {
 }
 """Services of agents that have one; others get the agent's type, a custom value."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_PASSED = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
 
 
 def render(report: RunReport, *, artifacts: ArtifactSource | None = None, content: bool = False) -> Iterator[str]:
@@ -153,7 +152,7 @@ class _Trace:
     def _case(self) -> Json:
         """Attributes of the case and of the session's place in the run."""
         result, attempt = self._result, self._attempt
-        passed = attempt.status in _PASSED
+        passed = attempt.status in ASSERTIONS_PASSED
         return {
             "test.suite.name": result.suite.path,
             "test.case.name": result.case_id,
@@ -309,8 +308,7 @@ def _message(role: str, text: object) -> str | None:
 
 
 def _clipped(text: str) -> str:
-    text = visible(text)
-    return text if len(text) <= MAX_TRACE_TEXT_CHARACTERS else clipped(text, MAX_TRACE_TEXT_CHARACTERS)
+    return clipped(visible(text), MAX_TRACE_TEXT_CHARACTERS)
 
 
 def _text(value: object) -> str | None:

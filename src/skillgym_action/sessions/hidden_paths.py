@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS
 from skillgym_action.repository.reference_solutions import solutions_folder
 from skillgym_action.sessions.hooks import workspace_spec
+from skillgym_action.text.escaping import terminal_line
 from skillgym_action.workspaces.closed_paths import closed_but_to
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def hide_suites(services: Services, executions: tuple[Execution, ...]) -> Iterat
     suites = {path for execution in executions for path in _of_suite(roots, execution)}
     if needed:
         path, owner = next(iter(needed.items()))
-        services.observer.progress(f"agents can read the checkout, but not the suites: {owner} needs {path}")
+        line = f"agents can read the checkout, but not the suites: {owner} needs {path}"
+        services.observer.progress(terminal_line(line))
     closed = {path for path in suites if not any(map(path.is_relative_to, roots))}
     for folder in roots:
         if any(path.is_relative_to(folder) for path in needed):

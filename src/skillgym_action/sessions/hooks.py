@@ -21,7 +21,7 @@ from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.model.verdicts import Status
 from skillgym_action.sessions.case_container import container_of_session
-from skillgym_action.text.escaping import terminal_line
+from skillgym_action.text.escaping import terminal_line, terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -339,7 +339,7 @@ class _SessionCommands:
                 failure = str(error)
             if failure:
                 where = f"{self.execution.suite.path}: {self.execution.title}"
-                self.services.observer.progress(f"{where}: {stage}: {failure}")
+                self.services.observer.progress(terminal_text(f"{where}: {stage}: {failure}"))
 
     def _run_required(self, invocation: Invocation, stage: str, workspace: SessionWorkspace) -> None:
         if failure := self._run(invocation, stage, workspace):

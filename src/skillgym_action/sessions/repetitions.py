@@ -12,7 +12,7 @@ from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
 from skillgym_action.model.result import Failure, Judgement, TriggerCounts, unique_findings
 from skillgym_action.model.scores import format_score, interval_start, reaches_threshold
 from skillgym_action.model.session_report import Cost, Usage
-from skillgym_action.model.verdicts import ASSERTION_FAILURE, GREEN, JUDGED, TROUBLES, Status
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, ASSERTIONS_PASSED, GREEN, JUDGED, TROUBLES, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 REPRESENTATIVE = (Status.FAILED, Status.UNEXPECTED_PASSED)
 MIN_TRIGGER_RUNS = 2
-_AS_EXPECTED = frozenset({Status.PASSED, Status.UNEXPECTED_PASSED})
 
 
 def next_session(
@@ -138,14 +137,14 @@ def _decided_by_mean(ends: list[Judgement], planned: int, threshold: float) -> J
     reached = sum(end.score or 0.0 for end in judged)
     least, most = reached / planned, (reached + planned - len(judged)) / planned
     if reaches_threshold(least, threshold):
-        side = [end for end in judged if end.status in _AS_EXPECTED]
+        side = [end for end in judged if end.status in ASSERTIONS_PASSED]
     elif not reaches_threshold(most, threshold):
-        side = [end for end in judged if end.status not in _AS_EXPECTED]
+        side = [end for end in judged if end.status not in ASSERTIONS_PASSED]
     else:
         return None
     if len(judged) < 2 or not side:  # noqa: PLR2004 - the score of one session is the mean
         return next(iter(side or judged), None)
-    shown = side[-1] if side[-1].status in _AS_EXPECTED else side[0]
+    shown = side[-1] if side[-1].status in ASSERTIONS_PASSED else side[0]
     mean = reached / len(judged)
     if shown.failure is None:
         return replace(shown, score=mean)
@@ -168,12 +167,12 @@ def _decided_by_interval(
     scores = [end.score or 0.0 for end in ends]
     score = interval_start(scores)
     if reaches_threshold(score, threshold):
-        return replace(next((end for end in reversed(ends) if end.status in _AS_EXPECTED), ends[-1]), score=score)
+        return replace(next((end for end in reversed(ends) if end.status in ASSERTIONS_PASSED), ends[-1]), score=score)
     mean, least = format_score(sum(scores) / len(scores)), format_score(threshold)
     says = (
         f"the 95 % interval of the mean score {mean} of {len(ends)} runs begins at {format_score(score)}, below {least}"
     )
-    shown = next((end for end in ends if end.status not in _AS_EXPECTED), None)
+    shown = next((end for end in ends if end.status not in ASSERTIONS_PASSED), None)
     if shown is not None and shown.failure:
         failure = replace(shown.failure, message=f"{says}; {shown.failure.message}")
         return replace(shown, score=score, failure=failure)
@@ -197,8 +196,8 @@ def _decided_trigger(rule: TriggerRule, ends: Sequence[SessionResult], planned: 
     judged = [end.judgement for end in ends if end.judgement.status in JUDGED]
     if len(judged) < min(MIN_TRIGGER_RUNS, planned):
         return None
-    right = [judgement for judgement in judged if judgement.status in _AS_EXPECTED]
-    wrong = [judgement for judgement in judged if judgement.status not in _AS_EXPECTED]
+    right = [judgement for judgement in judged if judgement.status in ASSERTIONS_PASSED]
+    wrong = [judgement for judgement in judged if judgement.status not in ASSERTIONS_PASSED]
     loaded = len(right if rule.should_trigger else wrong)
     remaining = planned - len(ends)
     least = loaded / (len(judged) + remaining)
@@ -215,7 +214,7 @@ def with_trigger_runs(execution: Execution, sessions: Sequence[SessionResult], r
     if rule is None or not sessions:
         return result
     judged = [end.judgement.status for end in _ends(sessions, execution.case) if end.judgement.status in JUDGED]
-    right = sum(status in _AS_EXPECTED for status in judged)
+    right = sum(status in ASSERTIONS_PASSED for status in judged)
     loaded = right if rule.should_trigger else len(judged) - right
     counts = TriggerCounts(should_trigger=rule.should_trigger, loaded=loaded, judged=len(judged))
     judgement, failure = result.judgement, result.judgement.failure

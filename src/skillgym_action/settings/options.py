@@ -144,11 +144,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     base: Annotated[str | None, Option(SELECT, "REF", "Branch or commit to use as the base of --changed-only.")] = None
     agentv_compat: Annotated[
         bool,
-        Option(
-            (*SELECT, "rejudge"),
-            None,
-            "Score AgentV suites exactly as AgentV does, without this tool's intended differences.",
-        ),
+        Option((*SELECT, "rejudge"), None, "Use AgentV's rules for shared workspaces, hook order and grader output."),
         Input("agentv-compat"),
     ] = False
     skill: Annotated[
@@ -329,7 +325,11 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
 
     store: Annotated[
         StoreName | None,
-        Option(STORED, "branch|artifact|path=PATH|none", "Store with results of runs; permitted runs add their own."),
+        Option(
+            STORED,
+            "branch|artifact|path=PATH|none",
+            "Store with results of earlier runs; runs that are permitted to write add their results.",
+        ),
         Input("store"),
     ] = None
     store_write: Annotated[

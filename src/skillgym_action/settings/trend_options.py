@@ -40,7 +40,8 @@ class TrendSettings(BaseModel):
         Option(
             TREND,
             "NAME",
-            "Show only runs of the branch NAME (default: the base branch in a job, else that of the newest run).",
+            "Show only runs of the branch NAME (default: in a job, the base branch; "
+            "otherwise, the branch of the newest run).",
         ),
     ] = None
 

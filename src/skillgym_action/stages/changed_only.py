@@ -54,7 +54,9 @@ def in_this_run(plan: Plan, *, with_store: bool) -> Plan:
     """The plan of a run. Executions that are not selected are in it if the store may have results of them."""
     if plan.selection is None or not with_store:
         return only_selected(plan)
-    return only_selected(plan, frozenset(one.index for one in plan.executions if _may_be_carried(one)))
+    from skillgym_action.baselines.carrying import may_be_carried
+
+    return only_selected(plan, frozenset(one.index for one in plan.executions if may_be_carried(one)))
 
 
 def only_selected(plan: Plan, also: frozenset[int] = frozenset()) -> Plan:
@@ -119,7 +121,6 @@ class _TouchedSince:
         return self._known[commit]
 
     def _found(self, commit: str) -> frozenset[int]:
-
         services, base = self._services, self._base
         if base is None:
             return self._every
@@ -135,11 +136,6 @@ class _TouchedSince:
         changed = frozenset(path for path in changed if not _is_below(path, services, places))
         self._selector = self._selector or _Selector(services, self._plan, self._options)
         return self._selector.selection(base, sorted(changed)).selected
-
-
-def _may_be_carried(execution: Execution) -> bool:
-    """Whether the store may have a result of an execution: it has none of arms and of what is in quarantine."""
-    return execution.arm is None and execution.quarantine is None
 
 
 def _with_whole_workspaces(plan: Plan, found: dict[int, Result]) -> dict[int, Result]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.agents import AGENTS
 from skillgym_action.model.errors import InstallError, SandboxError
 from skillgym_action.model.session_report import Trouble
+from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.containers import ContainerSpec
     from skillgym_action.model.execution import Execution, Plan, Runner
     from skillgym_action.services import Services
-    from skillgym_action.settings.plan_options import (
-        InstallAgentsOptions,
-    )
+    from skillgym_action.settings.plan_options import InstallAgentsOptions
     from skillgym_action.workspaces.agent_bundles import AgentBundle
 
     Find = Callable[[str, str | None], Path | Trouble]
@@ -119,5 +118,5 @@ def _program(services: Services, agent: str, version: str | None, *, install: bo
         how = "restored" if installed.restored else "installed"
         services.observer.progress(f"{how} {agent} {installed.version} in {installed.seconds:.1f} s")
     if installed.note:
-        services.observer.progress(f"note: {installed.note}")
+        services.observer.progress(terminal_text(f"note: {installed.note}"))
     return installed.program

@@ -47,12 +47,8 @@ class Carrying:
     warnings: tuple[Problem, ...] = ()
 
 
-def carry(
-    plan: Plan,
-    wanted: Mapping[int, Wanted],
-    history: BaseHistory,
-    indexes: frozenset[int] | None = None,
-    rule: UnchangedRule | None = None,
+def _carry(
+    plan: Plan, wanted: Mapping[int, Wanted], history: BaseHistory, indexes: frozenset[int], rule: UnchangedRule
 ) -> Carrying:
     """The plan without the executions for which the store has a result that may be carried; see ``carried_results``."""
     from skillgym_action.baselines.carrying import carried_results
@@ -91,7 +87,7 @@ def carry_unchanged(
     rule = UnchangedRule(max_age=options.reuse.max_age, repetitions=repetitions)
     begun = {index for index, sessions in journal.sessions.items() if sessions}
     may_be = frozenset(execution.index for execution in plan.executions if execution.index not in begun)
-    found = carry(plan, wanted, history, may_be, rule)
+    found = _carry(plan, wanted, history, may_be, rule)
     if found.results:
         services.observer.progress(terminal_line(_carried_in_words(found, history)))
     return replace(found, results=(*before, *found.results))

@@ -99,13 +99,13 @@ def plan_shards(
     seconds = _expected(plan, {index: one.seconds for index, one in recorded.items()}, options, _share_of_limit)
     costs = {index: one.usd for index, one in recorded.items() if one.usd is not None}
     usd = _at_least(MIN_COST_SHARE, _expected(plan, costs, options, lambda _: 0.0)) if costs else {}
-    chains = indivisible_lanes(plan)
-    weights = [fsum(seconds[one.index] for one in chain) for chain in chains]
+    lanes = indivisible_lanes(plan)
+    weights = [fsum(seconds[one.index] for one in lane) for lane in lanes]
     if request.shards is None:
         found = balanced_for(weights, options.jobs, request.target, MAX_SHARDS)
     else:
-        found = balanced(weights, max(1, min(request.shards, len(chains))))
-    shards = [sorted((one for index in part for one in chains[index]), key=lambda one: one.index) for part in found]
+        found = balanced(weights, max(1, min(request.shards, len(lanes))))
+    shards = [sorted((one for index in part for one in lanes[index]), key=lambda one: one.index) for part in found]
     whole = fsum(usd.values())
     return ShardPlan(
         version=__version__,

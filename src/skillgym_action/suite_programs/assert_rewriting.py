@@ -66,9 +66,9 @@ def compiled(source: bytes, path: str) -> CodeType:
     tree = ast.parse(text, path)
     try:
         _rewrite(tree, text)
+        return compile(tree, path, "exec", dont_inherit=True)
     except RecursionError:  # an expression nested so deeply: leave all asserts as they are
-        tree = ast.parse(text, path)
-    return compile(tree, path, "exec", dont_inherit=True)
+        return compile(text, path, "exec", dont_inherit=True)  # of a tree, only expressions half as deep are compiled
 
 
 def run_as(name: str, path: str) -> ModuleType:

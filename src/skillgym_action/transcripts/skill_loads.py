@@ -36,12 +36,6 @@ def loaded_skill(event: Event, names: Collection[str], cwd: str) -> str | None:
     return next((name for name in found if name in names), None)
 
 
-def loaded_skills(events: Iterable[Event], names: Collection[str], cwd: str) -> tuple[str, ...]:
-    """The skills that a session loaded, in the order of their first load."""
-    found = (loaded_skill(event, names, cwd) for event in events)
-    return tuple(dict.fromkeys(name for name in found if name))
-
-
 def _installed(path: str, cwd: str) -> str | None:
     """The skill whose installed SKILL.md is at ``path``; None: it is another file."""
     relative = posixpath.relpath(posixpath.normpath(posixpath.join(cwd, path)), cwd)

@@ -110,7 +110,7 @@ class Record:
 
 
 @contextmanager
-def locked(parents: Iterable[str] = PARENTS) -> Iterator[int]:
+def locked(parents: Iterable[str]) -> Iterator[int]:
     """A descriptor of the folder of records, locked against other runs. Raises OSError."""
     folder = _folder(parents)
     try:
@@ -280,13 +280,13 @@ def boot_id() -> str:
     return ""
 
 
-def guard(arguments: list[str], parents: Iterable[str] = PARENTS) -> None:
+def guard(arguments: list[str]) -> None:
     """Wait until standard input ends; restore what the run closed, unless it wrote that it has finished."""
     if FINISHED in sys.stdin.buffer.read():
         return
     time.sleep(PAUSE)
     pid, start = arguments
-    with locked(parents) as folder:
+    with locked(PARENTS) as folder:
         repair(folder, (int(pid), start))
 
 

@@ -47,25 +47,32 @@ def test_what_passes_has_no_evidence(entry):
 CALLS = [call("Bash", {"command": "ls"}), call("Readme", {"path": "a"}), call("Write", {"path": "b"})]
 IN_ORDER = 'tool calls:\n1. Bash {"command":"ls"}\n2. Readme {"path":"a"}\n3. Write {"path":"b"}'
 NEAREST = 'tool calls, nearest first:\n2. Readme {"path":"a"}\n'
+NO_CALLS = "tool calls: none"
 
 
 @pytest.mark.parametrize(
-    ("entry", "evidence"),
+    ("entry", "evidence", "without_calls"),
     [
-        pytest.param({"mode": "any_order", "minimums": {"Read": 1}}, NEAREST, id="any_order"),
-        pytest.param({"mode": "superset", "expected": [{"tool": "Read"}]}, NEAREST, id="superset"),
-        pytest.param({"mode": "in_order", "expected": [{"tool": "Read"}]}, IN_ORDER, id="in_order"),
-        pytest.param({"mode": "exact", "expected": [{"tool": "Read"}]}, IN_ORDER, id="exact"),
-        pytest.param({"mode": "subset", "expected": [{"tool": "Read"}]}, IN_ORDER, id="subset"),
+        pytest.param({"mode": "any_order", "minimums": {"Read": 1}}, NEAREST, NO_CALLS, id="any_order"),
+        pytest.param({"mode": "superset", "expected": [{"tool": "Read"}]}, NEAREST, NO_CALLS, id="superset"),
+        pytest.param({"mode": "in_order", "expected": [{"tool": "Read"}]}, IN_ORDER, NO_CALLS, id="in_order"),
+        pytest.param(
+            {"mode": "exact", "expected": [{"tool": "Read"}]},
+            IN_ORDER,
+            f"no: tool calls: 0 instead of 1\nno: call 1 is missing, not Read\n{NO_CALLS}",
+            id="exact",
+        ),
+        pytest.param({"mode": "subset", "expected": [{"tool": "Read"}]}, IN_ORDER, None, id="subset"),
     ],
 )
-def test_a_failed_trajectory_lists_the_calls(entry, evidence):
+def test_a_failed_trajectory_lists_the_calls(entry, evidence, without_calls):
+    """A session without calls passes ``subset``, so it has no evidence there."""
     outcome = graded({"type": "tool-trajectory", **entry}, session("", *CALLS))
     assert outcome.passed is False
     assert evidence in outcome.evidence
     many = graded({"type": "tool-trajectory", **entry}, session("", *CALLS * 30))
     assert many.evidence.endswith("… and 60 more")
-    assert graded({"type": "tool-trajectory", **entry}, session("")).evidence is None or evidence.startswith("tool")
+    assert graded({"type": "tool-trajectory", **entry}, session("")).evidence == without_calls
 
 
 def test_counts_of_calls_are_told_in_whole_sentences():

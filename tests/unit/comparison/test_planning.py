@@ -15,7 +15,6 @@ from skillgym_action.comparison.planning import (
     pairs_to_continue,
     planning_sentences,
     repetitions_to_decide,
-    smallest_repetitions,
 )
 from skillgym_action.model.samples import Samples
 
@@ -34,12 +33,6 @@ def test_the_drop_that_is_seen_is_near_the_simulated_one(cases, repetitions, poi
 
 def test_a_larger_baseline_shows_smaller_drops():
     assert detectable_drop(20, 20, 3) < detectable_drop(20, 3, 3)
-
-
-def test_the_cheapest_repetitions():
-    assert smallest_repetitions(20, 0.2) == 5
-    assert detectable_drop(20, 4, 4) > 0.2
-    assert smallest_repetitions(2, 0.001) is None
 
 
 def test_the_difficulty_is_that_of_the_baseline():

@@ -128,14 +128,25 @@ class FakeClient:
         pass
 
 
+class Fast(Clock):
+    """A clock that a test can set forward, and that runs ``factor`` times as fast as the real one."""
+
+    def __init__(self, factor: float = 1.0) -> None:
+        super().__init__()
+        self.factor, self.ahead = factor, 0.0
+
+    def seconds(self) -> float:
+        return super().seconds() * self.factor + self.ahead
+
+
 class Opened:
     """An engine, and the error of its only ticket."""
 
-    def __init__(self, cancelled: Cancellation, **workers: dict[str, Any]) -> None:
+    def __init__(self, cancelled: Cancellation, clock: Clock, **workers: dict[str, Any]) -> None:
         self.cancelled = cancelled
         self.client = FakeClient(workers)
         options = EngineOptions(address="tcp://127.0.0.1:1", lost_after=0.5)
-        self.engine = DaskEngine(options, Clock(), cancelled, lambda _: None, lambda *_, **__: self.client)
+        self.engine = DaskEngine(options, clock, cancelled, lambda _: None, lambda *_, **__: self.client)
         self.engine.open(ANNOUNCEMENT)
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -165,8 +176,8 @@ def opened() -> Iterator[Callable[..., Opened]]:
     """Opens an engine, and closes it at the end of the test."""
     with ExitStack() as stack:
 
-        def opened(**workers: dict[str, Any]) -> Opened:
-            one = Opened(stack.enter_context(closing(Cancellation())), **workers)
+        def opened(clock: Clock | None = None, **workers: dict[str, Any]) -> Opened:
+            one = Opened(stack.enter_context(closing(Cancellation())), clock or Clock(), **workers)
             stack.callback(one.close)
             return one
 
@@ -261,3 +272,22 @@ def test_a_task_of_a_lost_connection_is_no_lost_session(opened: Callable[..., Op
     one.client.future = Failed(error)
     with pytest.raises(EngineError, match="was lost"):
         one.engine.run(TICKET, "good", lambda: None)
+
+
+def test_a_coordinator_that_was_stopped_reads_the_reports_of_the_meantime(opened: Callable[..., Opened]) -> None:
+    """As after SIGSTOP and SIGCONT: the first look can be before they are read."""
+    clock = Fast()
+    one = opened(clock, good=worker())
+    clock.ahead = 3600
+    time.sleep(0.5)
+    one.client.tell({"workers": {"good": worker()}})
+    assert dict(one.engine.slots()) == {"good": 2}
+    assert one.thread.is_alive()
+
+
+def test_a_scheduler_that_reports_no_more_ends_the_run(opened: Callable[..., Opened]) -> None:
+    one = opened(Fast(9), good=worker())
+    one.thread.join(0.5)
+    assert one.thread.is_alive()
+    one.thread.join(30)
+    assert isinstance(one.error, EngineError)

@@ -246,6 +246,24 @@ def test_no_session_runs_in_another_workspace_than_those_before_it(run, tmp_path
     assert sum('"event":"lost"' in line for line in lines) == journal
 
 
+class LeavesAfterFirst(Slots):
+    """Two workers: one leaves after its first session, the other one does not get ready."""
+
+    def __init__(self) -> None:
+        super().__init__(1, lambda *_: PASSED)
+
+    def slots(self) -> list[tuple[str, int]]:
+        has_left = self.begun and not self.at_once
+        return [("waits", 0)] if has_left else [("leaves", 1), ("waits", 0)]
+
+
+def test_sessions_of_a_lost_workspace_do_not_wait_for_a_slot(run: Callable[..., RunReport]) -> None:
+    engine = LeavesAfterFirst()
+    report = run(engine, number=3, of_run={"workspace": {"mode": "shared"}})
+    assert (statuses(report), len(engine.begun)) == (["passed", "errored", "errored"], 1)
+    assert [result.judgement.failure_class.id for result in report.results[1:]] == ["worker-lost"] * 2
+
+
 class Workers(Slots):
     """Two workers with a slot each. ``bad``: what the first one does; it ends sessions sooner than the other one."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TICKET = Ticket(suite="s", case="c", runner="r", digest="d", repetition=1, session=1)
-IN_LANE = replace(TICKET, lane="shared")
+IN_SHARED_WORKSPACE = replace(TICKET, shared_workspace="shared")
 OTHER_USER = {"agent_user": "nobody"}  # each slot then has files of its own
 PATIENCE = 20.0
 
@@ -129,7 +129,7 @@ def test_hooks_that_come_last_have_their_own_time_limits(
     reply = {"line": "{}", "archive": str(tmp_path / "answer"), "ending": ending}
     answers(reply, f"sleep 1; touch {tmp_path}/over; exit")
     pool = pool_in(tmp_path, end_seconds=0.3)
-    assert ran(pool, IN_LANE) == "line"
+    assert ran(pool, IN_SHARED_WORKSPACE) == "line"
     pool.close()
     assert (tmp_path / "over").exists() == is_over
 
@@ -137,7 +137,7 @@ def test_hooks_that_come_last_have_their_own_time_limits(
 def test_a_worker_that_shuts_down_does_not_wait_for_hooks(answers: Callable[..., Path], tmp_path: Path) -> None:
     answers({"line": "{}", "archive": str(tmp_path / "answer"), "ending": PATIENCE}, "sleep 5")
     pool = pool_in(tmp_path, end_seconds=0.3)
-    assert ran(pool, IN_LANE) == "line"
+    assert ran(pool, IN_SHARED_WORKSPACE) == "line"
     began = time.monotonic()
     pool.close(waits_for_hooks=False)
     assert time.monotonic() - began < 4
@@ -149,7 +149,7 @@ def test_a_worker_that_shuts_down_meanwhile_stops_waiting_for_hooks(
     answers({"line": "{}", "archive": str(tmp_path / "answer"), "ending": PATIENCE}, "sleep 15")
     shutdown = threading.Event()
     pool = pool_in(tmp_path, shutdown=shutdown, end_seconds=0.3)
-    assert ran(pool, IN_LANE) == "line"
+    assert ran(pool, IN_SHARED_WORKSPACE) == "line"
     threading.Timer(1, shutdown.set).start()
     began = time.monotonic()
     pool.close()
@@ -160,7 +160,7 @@ def test_slots_that_do_not_end_are_killed_together(answers: Callable[..., Path],
     ids = answers({"line": "{}", "archive": str(tmp_path / "answer")}, "sleep 15")
     pool = pool_in(tmp_path, end_seconds=1)
     for number in range(6):
-        assert ran(pool, replace(TICKET, lane=str(number))) == "line"
+        assert ran(pool, replace(TICKET, shared_workspace=str(number))) == "line"
     began = time.monotonic()
     pool.close()
     assert 1 <= time.monotonic() - began < 5.5

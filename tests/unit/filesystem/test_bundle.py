@@ -197,11 +197,8 @@ def test_a_copy_that_is_cancelled_ends(tmp_path):
 
 def test_names_may_be_left_out(tmp_path):
     root = written(tmp_path / "t", {".git/HEAD": "x", "a/.git/HEAD": "x", "a/b": "x"})
-    (tmp_path / "copy").mkdir()
-    with opened(root) as source, opened(tmp_path / "copy") as target:
+    with opened(root) as source:
         assert [one.path for one in folder_entries(source, without={".git"})] == ["a", "a/b"]
-        copy_into(source, target, without={".git"})
-        assert set(target.snapshot()) == {"a", "a/b"}
 
 
 def test_some_paths_come_with_their_folders(tmp_path):

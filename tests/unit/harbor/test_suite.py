@@ -312,7 +312,7 @@ def test_other_tests_are_another_assertion(tmp_path, name):
     same = loaded(tasks(tmp_path / "c", task() | {f"tasks/one/{name}": "1\n"}))
     digests = [suite.cases[0].assertions[0].digest for suite in (first, second, same)]
     assert digests[0] == digests[2] != digests[1]
-    assert all(not path.startswith("tasks/one/tests/") for path in first.files)
+    assert sorted(first.files) == ["tasks/one/instruction.md", "tasks/one/task.toml"]
 
 
 def test_tools_that_are_granted_to_plugins_are_not_those_of_a_task(tmp_path):

@@ -41,10 +41,22 @@ def test_json(text, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "NaN", "-Infinity", "01", "1.", "'a'", "{a: 1}", "[1,]", "\ufeff1", "[" * 100_000]
+    ("text", "message"),
+    [
+        ("", "Expecting value: line 1 column 1"),
+        ("NaN", "NaN is not JSON"),
+        ("-Infinity", "-Infinity is not JSON"),
+        ("01", "Extra data: line 1 column 2"),
+        ("1.", "Extra data: line 1 column 2"),
+        ("'a'", "Expecting value: line 1 column 1"),
+        ("{a: 1}", "Expecting property name enclosed in double quotes: line 1 column 2"),
+        ("[1,]", "Expecting value: line 1 column 4|Illegal trailing comma"),
+        ("\ufeff1", "Unexpected UTF-8 BOM"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
 )
-def test_what_is_no_json(text):
-    with pytest.raises(ValueError, match=r"."):
+def test_what_is_no_json(text, message):
+    with pytest.raises(ValueError, match=message):
         parsed(text)
 
 

@@ -321,7 +321,9 @@ def test_a_refusal_in_words_of_the_service_has_their_kind(judge):
 def test_a_key_that_was_refused_is_not_offered_again(judge):
     with ScriptedServer(refused("openai", 401)) as server:
         client = judge("openai", server.url)
-        assert asked(client).trouble == asked(client).trouble
+        troubles = [asked(client).trouble for _ in range(2)]
+    assert [trouble.kind for trouble in troubles] == ["auth", "auth"]
+    assert troubles[1] == troubles[0]
     assert len(server.requests) == 1
 
 

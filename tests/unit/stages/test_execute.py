@@ -514,8 +514,8 @@ def test_sessions_in_isolated_directories_run_in_parallel(bench):
 
 
 def test_an_isolated_directory_is_empty_each_time(bench):
-    bench.run("ls >> $LOG/seen; touch left.txt", files=with_python("isolated"))
-    assert bench.logged("seen") == []
+    bench.run("ls >> $LOG/seen; echo end >> $LOG/seen; touch left.txt", files=with_python("isolated"))
+    assert bench.logged("seen") == ["end", "end"]
 
 
 def test_a_shared_directory_that_an_agent_removed_is_trouble_with_the_workspace(bench):

@@ -212,26 +212,30 @@ def test_a_run_that_may_cost_less_is_only_warned_about(options, said):
     assert note is None or said in note
 
 
+EARLY = "if it does not end early"
+
+
 @pytest.mark.parametrize(
-    ("options", "more"),
+    ("options", "more", "said"),
     [
-        pytest.param({"stop_early": True, "repeat": 3}, {}, id="each case may end with its first session"),
-        pytest.param({"stop": "futility", "repeat": 10}, {}, id="a third of the sessions may do"),
-        pytest.param({"maxfail": 1}, {}, id="the first failure may end it"),
+        pytest.param({"stop_early": True, "repeat": 3}, {}, EARLY, id="each case may end with its first session"),
+        pytest.param({"stop": "futility", "repeat": 10}, {}, EARLY, id="a third of the sessions may do"),
+        pytest.param({"maxfail": 1}, {}, EARLY, id="the first failure may end it"),
         pytest.param(
             {"repeat": 4},
             {"cases": {"a": {"trials": TrialRule(strategy="mean", cost_limit=0.1)}}},
+            EARLY,
             id="trials have a limit",
         ),
-        pytest.param({}, {"suite_fields": {"budget": 0.1}}, id="the suite has a budget"),
+        pytest.param({}, {"suite_fields": {"budget": 0.1}}, "None", id="the suite has a budget"),
     ],
 )
-def test_a_run_that_may_end_early_is_not_refused_for_what_it_may_not_run(options, more):
+def test_a_run_that_may_end_early_is_not_refused_for_what_it_may_not_run(options, more, said):
     found = forecast_of(AB, *THREE, options=ExecuteOptions(**options), **more)
     whole = 0.1545 * options.get("repeat", 1)
     assert found.least_usd is not None
     assert found.least_usd < 0.8 * whole
-    assert refuse_beyond_budget(found, ExecuteOptions(max_cost=0.8 * whole, **options)) is not None or more
+    assert said in str(refuse_beyond_budget(found, ExecuteOptions(max_cost=0.8 * whole, **options)))
 
 
 def test_what_a_resumed_run_has_spent_is_no_longer_there():

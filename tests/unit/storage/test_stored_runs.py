@@ -199,6 +199,7 @@ def refusal(folder: Path, content: str | bytes) -> list[str]:
 
 
 RESULT = ("suites", 0, "results", 0)
+FIRST = "suites[0].results[0]"
 UPWARDS = ("../x", "a/../../x", "a/..", "..", ".", "a/./b", "a//b", "a/", "")
 
 
@@ -207,14 +208,29 @@ UPWARDS = ("../x", "a/../../x", "a/..", "..", ".", "a/./b", "a//b", "a/", "")
     [
         pytest.param(("more",), 1, "more: is not a key of a results file of this version", id="an unknown key"),
         pytest.param(("schema",), 2, "schema: must be 1, not 2", id="another schema"),
-        pytest.param((*RESULT, "status"), "fine", None, id="an unknown status"),
-        pytest.param((*RESULT, "durationMs"), "1", None, id="text for a number"),
-        pytest.param((*RESULT, "durationMs"), -1, None, id="a negative number"),
-        pytest.param((*RESULT, "durationMs"), 10**400, None, id="a number without end"),
-        pytest.param((*RESULT, "costUsd"), 1e300, None, id="more money than there is"),
-        pytest.param((*RESULT, "costUsd"), float("nan"), None, id="no number"),
-        pytest.param((*RESULT, "caseId"), "x" * 65_537, None, id="an id without end"),
-        pytest.param((*RESULT, "location", "line"), 0, None, id="line 0"),
+        pytest.param((*RESULT, "status"), "fine", f"{FIRST}.status: must be 'passed', ", id="an unknown status"),
+        pytest.param(
+            (*RESULT, "durationMs"), "1",
+            f'{FIRST}.durationMs: must be a valid integer, not "1"', id="text for a number",
+        ),
+        pytest.param(
+            (*RESULT, "durationMs"), -1,
+            f"{FIRST}.durationMs: must be greater than or equal to 0", id="a negative number",
+        ),
+        pytest.param(
+            (*RESULT, "durationMs"), 10**400,
+            f"{FIRST}.durationMs: must be less than or equal to", id="a number without end",
+        ),
+        pytest.param(
+            (*RESULT, "costUsd"), 1e300,
+            f"{FIRST}.costUsd: must be less than or equal to", id="more money than there is",
+        ),
+        pytest.param((*RESULT, "costUsd"), float("nan"), "not JSON: NaN is not a JSON number", id="no number"),
+        pytest.param(
+            (*RESULT, "caseId"), "x" * 65_537,
+            f"{FIRST}.caseId: must have at most 65536", id="an id without end",
+        ),
+        pytest.param((*RESULT, "location", "line"), 0, f"{FIRST}.location.line: must be greater than", id="line 0"),
         pytest.param(
             ("run", "commit"), "--upload-pack=x",
             'run.commit: must be a commit in hexadecimal digits, not "--upload-pack=x"', id="a commit",
@@ -223,7 +239,8 @@ UPWARDS = ("../x", "a/../../x", "a/..", "..", ".", "a/./b", "a//b", "a/", "")
         pytest.param(("run", "shard"), "4/3", "run.shard: there is no part 4/3", id="a shard too high"),
         pytest.param(("run", "id"), "../x", 'run.id: must be a name without slashes, not "../x"', id="a run's name"),
         pytest.param(
-            ("run", "startedAt"), "2025-02-30T00:00:00Z", None, id="a day that there is not",
+            ("run", "startedAt"), "2025-02-30T00:00:00Z", "run.startedAt: day is out of range for month, not",
+            id="a day that there is not",
         ),
         pytest.param(
             ("run", "startedAt"), "yesterday",
@@ -257,8 +274,7 @@ UPWARDS = ("../x", "a/../../x", "a/..", "..", ".", "a/./b", "a//b", "a/", "")
 )  # fmt: skip
 def test_what_cannot_be_true_is_refused_with_its_place(tmp_path, path, value, told):
     lines = refusal(tmp_path, changed(at(*path, value=value)))
-    assert lines[0].startswith("results.json: ")
-    assert told is None or f"results.json: {told}" in lines
+    assert [line for line in lines if line.startswith(f"results.json: {told}")] != []
 
 
 @pytest.mark.parametrize("value", [*UPWARDS, "/etc/passwd", "a\0b", "a b", "a\\b", ".git/config"])
@@ -312,14 +328,14 @@ def test_money_in_another_order_is_the_same_money():
         pytest.param("{", "not JSON: Expecting property name enclosed in double quotes: line 1 column 2", id="cut off"),
         pytest.param(b"\xff\xfe", "not JSON: 'utf-8' codec can't decode byte 0xff in position 0", id="not UTF-8"),
         pytest.param("[" * 100_000, "nested more than 100 levels deep; no run writes that", id="nested too deep"),
-        pytest.param('{"a": "\\ud800"}', None, id="half a surrogate pair"),
+        pytest.param('{"a": "\\ud800"}', "schema: is missing", id="half a surrogate pair"),
         pytest.param("[]", ": must be an object", id="a list"),
     ],
 )
 def test_what_is_no_results_file_is_told(tmp_path, content, told):
     line = refusal(tmp_path, content)[0]
     assert line.startswith("results.json: ")
-    assert told is None or told in line
+    assert told in line
 
 
 def test_only_the_first_few_problems_are_told(tmp_path):

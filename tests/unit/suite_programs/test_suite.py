@@ -215,9 +215,13 @@ def test_asserts_are_rewritten_in_async_functions():
     assert failure(source) == "assert await two() == 3\n  await two(): 2"
 
 
-def test_an_expression_too_deep_to_rewrite_still_runs():
-    code = compiled(("assert " + " + ".join(["1"] * 900) + " == 900").encode(), "demo.py")
-    exec(code, {**GLOBALS})
+@pytest.mark.parametrize(("terms", "message"), [(900, "assert 1 "), (1500, "^$")])
+def test_long_expressions_are_checked(terms: int, message: str) -> None:
+    """Of the longer one, which is not rewritten, the error has no message."""
+    total = " + ".join(["1"] * terms)
+    exec(compiled(f"assert {total} == {terms}".encode(), "demo.py"), {**GLOBALS})
+    with pytest.raises(AssertionError, match=message):
+        exec(compiled(f"assert {total} == {terms + 1}".encode(), "demo.py"), {**GLOBALS})
 
 
 # --- expect ------------------------------------------------------------------------------------------

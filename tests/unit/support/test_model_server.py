@@ -147,6 +147,8 @@ def test_closing_ends_a_call_that_hangs():
         hanging.start()
         while not server.requests:
             pass
+        hanging.join(0.2)
+        assert hanging.is_alive()
     hanging.join(10)
     assert not hanging.is_alive()
 

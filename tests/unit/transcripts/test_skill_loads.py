@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skillgym_action.model.session_report import Command, FileRead, Message, SkillSignal, ToolCall, ToolResult
-from skillgym_action.transcripts.skill_loads import LoadWatch, loaded_skill, loaded_skills
+from skillgym_action.transcripts.skill_loads import LoadWatch, loaded_skill
 
 CWD = "/tmp/w"
 SIGNAL = SkillSignal(skill="pdf", signal="Skill tool")
@@ -49,7 +49,7 @@ def test_no_load(event):
 
 def test_another_skill_that_loads_first_changes_nothing():
     events = (SkillSignal(skill="docx", signal="Skill tool"), RESULT, SIGNAL)
-    assert loaded_skills(events, ("pdf",), CWD) == ("pdf",)
+    assert [loaded_skill(event, ("pdf",), CWD) for event in events] == [None, None, "pdf"]
 
 
 # --- while the session runs -------------------------------------------------------------------------
