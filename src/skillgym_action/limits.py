@@ -150,6 +150,7 @@ MAX_ANSWER_MISTAKES = 5  # shown to the model, and in the error
 
 # --- repository -------------------------------------------------------------------------------------
 
+MAX_SUITE_DIGEST_FILE_BYTES = 2 * 1024**3  # of each file of a suite; the suite has no digest above it
 MAX_TEMPLATE_DIGEST_FILES = 10_000  # of a suite's workspace templates; without a digest above it
 MAX_LINKS_IN_PATH = 20  # symbolic links followed on the way to a file; a loop would have no end
 

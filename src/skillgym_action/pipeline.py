@@ -218,7 +218,7 @@ def run(
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
     plan, results = with_carried(plan, executed.results, carrying)
-    report = report_run(services, plan, results, journal, command=command, shard=_shard(options))
+    report = report_run(services, plan, results, journal, options, command=command)
     report = replace(
         report,
         results=with_inputs(report.results, wanted),
@@ -288,11 +288,6 @@ def _compared(
     if is_stored and journal and journal.attempt:
         services.directory.write_journal_line(stored_line(journal.attempt))
     return compared
-
-
-def _shard(options: Options) -> str | None:
-    """``2/8``; None: the run is whole."""
-    return "{}/{}".format(*options.plan.shard) if options.plan.shard[1] > 1 else None
 
 
 def _cut_off(services: Services, plan: Plan) -> tuple[str, ...]:

@@ -332,6 +332,27 @@ def test_selected_arms(tmp_path):
     assert "did you mean" in ran.err
 
 
+@pytest.mark.parametrize("command", ["run", "list"])
+@pytest.mark.parametrize("words", ["with", "auto,without"])
+def test_arms_for_suites_that_have_none_are_a_warning(tmp_path, command, words):
+    warned = f"--arms {words} has no effect: no suite has arms; leave it out, or add arms to the configuration"
+    root = repository(tmp_path)
+    for args, env in ((("--arms", words), {}), ((), {"SKILLGYM_ARMS": words})):
+        ran = skillgym(command, *args, cwd=root, **env)
+        assert (ran.code, ran.err.count(warned)) == (0, 1), ran.err
+    assert "no effect" not in skillgym(command, "--arms", "auto", cwd=root).err
+
+
+def test_arms_are_no_warning_where_a_suite_has_some_or_the_configuration_names_them(tmp_path):
+    skill = {"skills/s/SKILL.md": "---\nname: s\ndescription: Counts.\n---\nCount.\n"}
+    skill["skills/s/evals/evals.json"] = json.dumps({"evals": [{"id": 1, "prompt": "p", "expectations": ["e"]}]})
+    root = repository(tmp_path, skill)
+    assert "no effect" not in skillgym("list", "--arms", "with", cwd=root).err
+    assert "no effect" in skillgym("list", "bench", "--arms", "with", cwd=root).err
+    written(root, {"skillgym.config.yaml": json.dumps({"runners": {"sh": runner()}, "skills": {"arms": ["with"]}})})
+    assert "no effect" not in skillgym("list", "bench", cwd=root).err
+
+
 def test_reports_of_stored_runs_say_the_same(tmp_path):
     scene(tmp_path)
     assert run(tmp_path).code == 0

@@ -440,9 +440,10 @@ def test_a_file_that_is_no_journal_is_not_continued(job, whole, monkeypatch, fir
 
 
 def passes(line: str) -> str:
-    """The line of a failed session, changed into a pass."""
+    """The line of a failed session, changed into a pass that does not contradict itself."""
     row = json.loads(line)
-    row["result"] |= {"status": "passed", "passed": True}
+    outcomes = [{**outcome, "passed": True} for outcome in row["result"]["outcomes"]]
+    row["result"] |= {"status": "passed", "passed": True, "outcomes": outcomes}
     row["result"]["attempts"][0]["status"] = "passed"
     return json.dumps(row) + "\n"
 

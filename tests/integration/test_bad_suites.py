@@ -316,7 +316,8 @@ def test_a_recording_that_is_broken_is_not_played(tmp_path, files, says, proved:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     key = (tmp_path / "sessions", workspace, "case", "runner", "repeat-1")
-    ran = measured(PLAYER, *key, cwd=tmp_path, program=sys.executable)
+    case = {"prompt": "Do it", "turns": [], "root": ""}
+    ran = measured(PLAYER, *key, cwd=tmp_path, program=sys.executable, stdin=json.dumps(case))
     assert says in ran.err
     assert (ran.code, ran.out) == (65, "")
     is_bounded(ran)

@@ -19,7 +19,7 @@ import yaml
 from action_with_scripted_agents import AGENT
 from composite_action import composite_action
 from container.act import STAND_INS, THIS_MACHINE, Place
-from documented_workflows import documented
+from documented_workflows import Workflow, documented
 from git_server import GitServer
 from github_runs import Artifact, ArtifactHost, WorkflowRun, zipped
 from github_server import JOB_TOKEN, GitHubServer
@@ -27,12 +27,14 @@ from github_state import PullRequest
 from on_github import NUMBER, REPOSITORY
 from paths import REPOSITORY as PROJECT
 from scratch import case, committed, git_in, suite, written
+from skillgym_action.starter.repository_facts import RepositoryFacts
+from skillgym_action.starter.starter_agents import StarterAgents
+from skillgym_action.starter.starter_files import WORKFLOW, starter_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from container.act import Workflow as Ran
-    from documented_workflows import Workflow
 
 DOCUMENTED = documented()
 BY_ACT = {"actions/checkout"}  # act has the repository
@@ -61,10 +63,18 @@ VERDICT = re.compile(r"::set-output:: verdict=(.+)$", re.MULTILINE)
 PROGRAMS = {"pipx": '#!/bin/sh\n[ "$1" = run ] && shift && exec "$@"\n'}  # programs that runners have
 
 
+def starter_workflow() -> str:
+    """The workflow that `init` writes."""
+    agents = StarterAgents.of_keys({"claude-code": "ANTHROPIC_API_KEY"})
+    facts = RepositoryFacts(files=frozenset())
+    files = starter_files(facts, suite_format="x-bench", agents=agents, branch="main")
+    return next(file.text for file in files if file.path == WORKFLOW)
+
+
 def beside(workflow: Workflow) -> list[Workflow]:
     """The workflows of the same document."""
     document = workflow.file.rpartition("-")[0]
-    return [other for other in DOCUMENTED if other.file.rpartition("-")[0] == document]
+    return [other for other in DOCUMENTED if other.file.rpartition("-")[0] == document] or [workflow]
 
 
 def triggers(workflow: Workflow) -> list[str]:
@@ -111,8 +121,8 @@ class Hosted:
             ),
         )
 
-    def run(self, workflow: Workflow, event: str) -> Ran:
-        """The workflow on an event: of the pull request's commit, or of main."""
+    def run(self, workflow: Workflow, event: str, **pull: Any) -> Ran:
+        """The workflow on an event: of the pull request's commit, or of main. ``pull``: more about the pull request."""
         own = event in {"pull_request", "merge_group"}
         git_in(self.root, "checkout", "--quiet", "feature" if own else "main")
         self._runs += 1
@@ -121,7 +131,9 @@ class Hosted:
             "GITHUB_WORKFLOW_REF": f"{REPOSITORY}/.github/workflows/{workflow.file}@refs/heads/main",
         }
         place = replace(self.place, variables=self.place.variables | own_variables)
-        ran = place.run(workflow.file, event, self.payload(event), self.github)
+        payload = self.payload(event)
+        payload.get("pull_request", {}).update(pull)
+        ran = place.run(workflow.file, event, payload, self.github)
         if not own:
             self._upload_store(workflow.file, event)
         return ran
@@ -239,6 +251,38 @@ def test_a_documented_workflow_runs(hosted, workflow):
     assert verdicts <= {"passed", "not-gated"}
     if "pull-requests: write" in workflow.text:
         assert {"Passed" in one.body for one in hosted.github.comments(NUMBER)} == {True}
+
+
+FIRST_DOCUMENTED = {
+    "readme-1.yml",
+    "docs-tutorial-2.yml",
+    "docs-how-to-first-suite-2.yml",
+    "docs-how-to-secrets-1.yml",
+}
+FIRST = [
+    *(one for one in DOCUMENTED if one.file in FIRST_DOCUMENTED),
+    Workflow(file="of-init.yml", text=starter_workflow()),
+]
+WITHOUT_SECRETS = {
+    "a fork": {"head": {"sha": "0" * 40, "ref": "feature", "repo": {"full_name": "somebody/fork"}}},
+    "a fork that was deleted": {"head": {"sha": "0" * 40, "ref": "feature", "repo": None}},
+    "Dependabot": {"user": {"login": "dependabot[bot]"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("hosted", "workflow"), [(one, one) for one in FIRST], indirect=["hosted"], ids=[one.file for one in FIRST]
+)
+def test_a_first_workflow_skips_pull_requests_that_get_no_secrets(hosted, workflow):
+    """Their checks could not pass, whatever they change. All others run."""
+    (name,) = (name for name, job in workflow.content["jobs"].items() if "secrets." in str(job))
+    for pull in WITHOUT_SECRETS.values():
+        jobs = hosted.run(workflow, "pull_request", **pull).jobs
+        assert name not in jobs or jobs[name].result == "skipped"
+        assert "failure" not in {job.result for job in jobs.values()}
+    for event in triggers(workflow):
+        ran = hosted.run(workflow, event, user={"login": "somebody"})
+        assert ran.jobs[name].result == "success", ran.log
 
 
 BALANCED = next(one for one in DOCUMENTED if one.file == "docs-how-to-shards-2.yml")

@@ -106,6 +106,14 @@ def test_the_next_commands_start_the_tool_as_it_was_started(prefix, command):
     assert started_as(prefix) == command
 
 
+def test_several_agents_and_keys_are_plural(tmp_path):
+    folder = repository_with(tmp_path, NPM)
+    printed = skillgym("init", "--agent", "codex", "--agent", "gemini", cwd=folder).out
+    assert "# install the agents, check their keys: OPENAI_API_KEY, GEMINI_API_KEY in the environment\n" in printed
+    printed = skillgym("init", "--agent", "codex", "--agent", "qwen", "--force", cwd=folder).out
+    assert "# install the agents, check their key: OPENAI_API_KEY in the environment\n" in printed
+
+
 def test_where_suites_in_typescript_cannot_run_it_says_so_first(tmp_path):
     folder = repository_with(tmp_path / "repository", NPM)
     node = written(tmp_path / "bin", {"node": "#!/bin/sh\necho v20.1.0\n"}) / "node"
@@ -134,10 +142,50 @@ def test_an_agent_that_does_what_is_asked_is_green_unless_it_breaks_the_tests(tm
     assert (red["runnerId"], red["caseId"]) == ("breaks", "documents-the-tests")
 
 
+def test_the_name_of_a_folder_is_on_one_line(tmp_path):
+    root = repository_with(tmp_path, {"skills/a\nb/SKILL.md": "---\nname: c\ndescription: d\n---\n"})
+    assert "wrote skills/a b/evals/evals.json\n" in skillgym("init", cwd=root).out
+
+
 def test_a_skill_without_evals_gets_evals_and_a_repository_without_skill_a_suite(tmp_path):
     skilled, plain = repository_with(tmp_path / "a", SKILL), repository_with(tmp_path / "b", NPM)
     assert "wrote skills/pages/evals/evals.json" in skillgym("init", cwd=skilled).out
     assert "wrote bench/starter.bench.json" in skillgym("init", cwd=plain).out
+
+
+SKILLS = {
+    f"{folder}/SKILL.md": f"---\nname: {name}\ndescription: Counts.\n---\nCount.\n"
+    for name, folder in {
+        "one": "plugins/p1/skills/one",
+        "two": "plugins/p2/skills/two",
+        "three": "plugins/p2/skills/three",
+        "theirs": "vendor/theirs",
+        "installed": "node_modules/installed",
+    }.items()
+}
+
+
+@pytest.mark.parametrize(
+    ("start", "chosen"),
+    [
+        (".", "plugins/p1/skills/one"),
+        ("plugins/p2", "plugins/p2/skills/three"),
+        ("plugins/p2/skills/two", "plugins/p2/skills/two"),
+        ("plugins/p2/skills/two/scripts", "plugins/p2/skills/two"),
+        ("docs", "plugins/p1/skills/one"),
+        ("vendor", "plugins/p1/skills/one"),
+    ],
+)
+def test_the_skill_is_one_of_the_folder_that_init_is_started_in(tmp_path, start, chosen):
+    more = {"plugins/p2/skills/two/scripts/count.sh": "", "docs/a.md": ""}
+    folder = repository_with(tmp_path, SKILLS | more)
+    ran = skillgym("init", cwd=folder / start)
+    assert (ran.code, ran.err) == (0, "")
+    assert [path.relative_to(folder).as_posix() for path in folder.rglob("evals.json")] == [
+        f"{chosen}/evals/evals.json"
+    ]
+    name = chosen.rpartition("/")[2]
+    assert f"The evals are for the skill {name}. For another skill, run init in the folder of that skill.\n" in ran.out
 
 
 def test_agents_are_those_with_a_key_and_the_branch_is_that_of_the_repository(tmp_path):
@@ -150,6 +198,14 @@ def test_agents_are_those_with_a_key_and_the_branch_is_that_of_the_repository(tm
     assert "OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}" in texts
     assert 'branches: ["releases/2.x"]' in texts
     assert "k-secret" not in texts
+
+
+@pytest.mark.parametrize("branch", ["main", "master"])
+def test_the_branch_is_not_the_one_of_a_change(tmp_path, branch):
+    folder = repository_with(tmp_path, NPM, branch=branch)
+    git_in(folder, "checkout", "--quiet", "-b", "add-bench")
+    assert skillgym("init", cwd=folder).code == 0
+    assert f'branches: ["{branch}"]' in (folder / ".github/workflows/skillgym.yml").read_text()
 
 
 @pytest.mark.parametrize(
@@ -196,25 +252,138 @@ def test_the_workflow_uses_the_commits_of_actions_that_our_own_workflows_use(tmp
     assert shown_only == ["actions/cache@cdf6c1fa76f9f475f3d7449005a359c84ca0f306"]  # v5.0.3
 
 
+OWN = json.dumps({"runners": {"mine": {"agent": {"type": "nop"}}}})
+
+
 def test_files_that_exist_are_kept_unless_they_are_to_be_replaced(tmp_path):
-    folder = repository_with(tmp_path, NPM | {"skillgym.config.yaml": "runners: {}\n"})
+    folder = repository_with(tmp_path, NPM | {"skillgym.config.yaml": OWN})
+    kept = skillgym("init", cwd=folder)
+    assert (kept.code, kept.err) == (0, "")
+    assert kept.out.startswith("wrote bench/starter.bench.json\nwrote .github/workflows/skillgym.yml\nkept skillgym.c")
+    assert (folder / "skillgym.config.yaml").read_text() == OWN
     refused = skillgym("init", cwd=folder)
-    assert refused.code == 2
-    assert "skillgym.config.yaml: exists already; keep them, or replace them with --force" in refused.err
-    assert not (folder / "bench").exists()
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == (
+        "error: bench/starter.bench.json, skillgym.config.yaml, .github/workflows/skillgym.yml: exist already; "
+        "keep them, replace them with --force, or write a suite in another --format\n"
+    )
     assert skillgym("init", "--force", cwd=folder).code == 0
     assert "type: claude-code" in (folder / "skillgym.config.yaml").read_text()
 
 
-def test_it_writes_through_no_link(tmp_path):
-    outside = tmp_path / "outside"
+CONFIGURATIONS = {
+    "yml": OWN,
+    "json": OWN,
+    "toml": '[runners.mine]\nagent = {type = "nop"}\n',
+    "ts": f"export default {OWN};\n",
+    "mjs": f"export default {OWN};\n",
+}
+
+
+@pytest.mark.parametrize("ending", CONFIGURATIONS)
+@pytest.mark.parametrize("options", [(), ("--force",)])
+def test_a_configuration_of_another_name_is_kept_and_used(tmp_path, ending, options):
+    name = f"skillgym.config.{ending}"
+    folder = repository_with(tmp_path, NPM | {name: CONFIGURATIONS[ending]})
+    ran = skillgym("init", *options, cwd=folder)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"\nkept {name}\n" in ran.out
+    assert f"run   # with the runners of {name}\n" in ran.out
+    assert [path.name for path in folder.glob("skillgym.config.*")] == [name]
+    assert (folder / name).read_text() == CONFIGURATIONS[ending]
+    checked = skillgym("check", cwd=folder)
+    assert (checked.code, "OK: 1 suite, 2 cases, 1 runner" in checked.out) == (0, True), checked.err
+    workflow = folder / ".github/workflows/skillgym.yml"
+    assert f"hashFiles('{name}', " in workflow.read_text()
+    assert "secrets." not in workflow.read_text()  # nop needs none
+    subprocess.run([TOOLS / "actionlint", workflow], check=True)
+
+
+def test_the_workflow_passes_the_keys_of_the_runners_that_are_there(tmp_path):
+    env = {"ANTHROPIC_API_KEY": "${{ GATEWAY_KEY }}", "ANTHROPIC_BASE_URL": "${{ GATEWAY_URL }}"}
+    runners = {
+        "gateway": {"agent": {"type": "claude-code", "env": env}},
+        "codex": {"agent": {"type": "codex"}},
+        "cursor": {"agent": {"type": "cursor-agent"}},
+        "shell": {"agent": {"type": "command", "command": "true", "env": ["TEAM_TOKEN"]}},
+    }
+    folder = repository_with(tmp_path, NPM | {"skillgym.config.json": json.dumps({"runners": runners})})
+    ran = skillgym("init", cwd=folder, CODEX_API_KEY="k-secret")
+    passed = re.findall(r"secrets\.(\w+)", (folder / ".github/workflows/skillgym.yml").read_text())
+    assert passed == ["GATEWAY_KEY", "CODEX_API_KEY", "CURSOR_API_KEY", "TEAM_TOKEN"]
+    assert "doctor --install claude-code --install codex   # install the agents, check their keys: GATEWAY_" in ran.out
+    assert "First:" not in ran.out
+
+
+@pytest.mark.parametrize("text", [OWN, "run: { maxCost: 5 }\n", ""])
+def test_where_the_configuration_has_no_runner_for_an_agent_it_says_so(tmp_path, text):
+    folder = repository_with(tmp_path, NPM | {"skillgym.config.yaml": text})
+    ran = skillgym("init", "--agent", "codex", cwd=folder)
+    assert ran.code == 0
+    assert "\nFirst: skillgym.config.yaml has no runner for codex; add one whose agent.type is codex\n" in ran.out
+    assert re.findall(r"secrets\.(\w+)", (folder / ".github/workflows/skillgym.yml").read_text()) == ["OPENAI_API_KEY"]
+
+
+def test_a_configuration_that_cannot_be_read_is_one_message_and_nothing_is_written(tmp_path):
+    folder = repository_with(tmp_path, NPM | {"skillgym.config.json": '{"runer": {}}'})
+    refused = skillgym("init", cwd=folder)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("error: skillgym.config.json:1:2: runer: unknown key")
+    assert not (folder / ".github").exists()
+
+
+def test_a_second_suite_can_be_added_and_a_workflow_that_lacks_its_key_is_named(tmp_path):
+    folder = repository_with(tmp_path, NPM | SKILL)
+    assert skillgym("init", "--format", "x-bench", cwd=folder).code == 0
+    (folder / "skillgym.config.yaml").write_text(json.dumps({"runners": {"codex": {"agent": {"type": "codex"}}}}))
+    added = skillgym("init", "--format", "skill-evals", cwd=folder)
+    assert (added.code, added.err) == (0, "")
+    assert added.out.startswith(
+        "wrote skills/pages/evals/evals.json\nkept skillgym.config.yaml\nkept .github/workflows/skillgym.yml\n"
+    )
+    assert (
+        "\n.github/workflows/skillgym.yml does not pass OPENAI_API_KEY: "
+        "create the secret OPENAI_API_KEY on GitHub, and pass it there.\n"
+    ) in added.out
+    assert "OK: 2 suites, 4 cases, 1 runner" in skillgym("check", cwd=folder).out
+
+
+def link_to_a_folder(path: Path) -> None:
+    outside = path.parent.parent / "outside"
     outside.mkdir()
+    path.symlink_to(outside)
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "obstacle"),
+    [
+        (link_to_a_folder, ".github", ".github is a symbolic link"),
+        (Path.touch, ".github", ".github is not a folder"),
+        (lambda path: path.mkdir(parents=True), ".github/workflows/skillgym.yml", "it is a folder"),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--force",)])
+def test_where_one_file_cannot_be_written_none_is(tmp_path, make, path, obstacle, options):
     folder = repository_with(tmp_path / "repository", NPM)
-    (folder / ".github").symlink_to(outside)
-    refused = skillgym("init", "--force", cwd=folder)
-    assert refused.code == 3
-    assert "cannot write .github/workflows/skillgym.yml" in refused.err
-    assert list(outside.iterdir()) == []
+    make(folder / path)
+    before = sorted(tmp_path.rglob("*"))
+    refused = skillgym("init", *options, cwd=folder)
+    assert (refused.code, refused.out) == (3, "")
+    assert refused.err == (
+        f"error: cannot write .github/workflows/skillgym.yml: {obstacle}; "
+        "correct this and run init again; no file was written\n"
+    )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_it_replaces_no_link(tmp_path):
+    folder = repository_with(tmp_path / "repository", NPM)
+    target = written(tmp_path, {"elsewhere.yml": "on: push\n"}) / "elsewhere.yml"
+    (folder / ".github/workflows").mkdir(parents=True)
+    (folder / ".github/workflows/skillgym.yml").symlink_to(target)
+    assert "\nkept .github/workflows/skillgym.yml\n" in skillgym("init", cwd=folder).out
+    assert skillgym("init", "--force", cwd=folder).code == 3
+    assert target.read_text() == "on: push\n"
 
 
 @pytest.mark.parametrize(
@@ -238,8 +407,11 @@ def test_a_wrong_option_is_one_message(tmp_path, arguments, message):
 
 def test_it_works_in_a_folder_below_the_root_and_without_git(tmp_path):
     folder = repository_with(tmp_path / "a", NPM | {"src/a.js": ""})
-    assert skillgym("init", cwd=folder / "src").code == 0
+    ran = skillgym("init", cwd=folder / "src")
+    assert ran.code == 0
     assert (folder / "bench/starter.bench.json").is_file()
+    assert ran.out.startswith("wrote ../bench/starter.bench.json\n")
+    assert "\nNext, in ..:\n" in ran.out
     plain = written(tmp_path / "b", NPM)
     assert skillgym("init", cwd=plain).code == 0
     assert 'branches: ["main"]' in (plain / ".github/workflows/skillgym.yml").read_text()

@@ -103,6 +103,18 @@ def test_played_again_it_is_red_until_the_recording_is_right(shop):
     assert replayed(shop, "tax")["status"] == "passed"
 
 
+def test_a_prompt_that_promote_changes_is_also_that_of_the_recording(shop):
+    """A path of the directory in which the agent worked becomes a relative one, and line ends become line feeds."""
+    file = shop / "run/core/tax/sh/repeat-1/report.json"
+    report = json.loads(file.read_text())
+    file.write_text(json.dumps(report | {"prompt": f"Do tax in {report['cwd']}/app\r\nand {report['cwd']}/lib"}))
+    done = skillgym("promote", "run", "--case", "tax", cwd=shop)
+    assert (done.code, "check: red with the recorded session, as it should be" in done.out) == (PASSED, True), done.out
+    made = json.loads((shop / "promoted/tax.bench.json").read_text())["cases"][0]
+    assert made["prompt"] == "Do tax in app\nand lib"
+    assert replayed(shop, "tax")["status"] == "failed"
+
+
 def test_a_session_is_named_by_its_folder_or_by_case_and_runner(shop):
     assert skillgym("promote", "run/core/tax/sh/repeat-1", "--id", "mine", cwd=shop).code == PASSED
     assert (shop / "promoted/mine.bench.json").is_file()

@@ -90,6 +90,39 @@ def test_a_file_that_cannot_be_read_quarantines_nothing(tmp_path, content, messa
     assert (ran.code, message in ran.err, "Traceback" in ran.err) == (1, True, False), ran.err
 
 
+@pytest.mark.parametrize("ending", ["yml", "json", "jsonc", "toml"])
+def test_a_file_with_another_ending_is_a_warning_wherever_suites_are_looked_for(tmp_path, ending):
+    name = f"skillgym.quarantine.{ending}"
+    project(tmp_path, **{name: quarantine({"case": "bad"})})
+    warned = f"{name}: is not read; rename it to skillgym.quarantine.yaml\n"
+    for command in (("run",), ("run", "bench/core.json"), ("check",), ("check", "bench"), ("list",)):
+        ran = skillgym(*command, cwd=tmp_path)
+        assert (ran.code, ran.err.count(warned)) == (int(command[0] == "run"), 1), ran.err
+    assert skillgym("run", "--case", "good", "--fail-on", "warnings", cwd=tmp_path).code == 1
+
+
+def test_a_file_in_another_folder_is_a_warning_unless_it_is_excluded(tmp_path):
+    folders = ("bench", "vendor/lib", ".venv")
+    project(tmp_path, **{f"{folder}/skillgym.quarantine.yaml": quarantine({"case": "bad"}) for folder in folders})
+    warned = (
+        "bench/skillgym.quarantine.yaml: is not read in this folder; move its entries to skillgym.quarantine.yaml\n"
+    )
+    ran, checked = skillgym("run", cwd=tmp_path), skillgym("check", cwd=tmp_path)
+    assert (ran.code, ran.err.count(warned)) == (1, 1), ran.err
+    assert (checked.code, checked.err) == (0, f"warning: {warned}")
+    excluded = skillgym("check", ".", "!bench/skillgym.quarantine.yaml", cwd=tmp_path)
+    assert (excluded.code, excluded.err) == (0, "")
+
+
+def test_the_quarantine_of_another_configuration_is_a_warning(tmp_path):
+    files = {"bench/core.json": None, "p/bench/core.json": SUITE, "p/skillgym.config.yaml": config(runner())}
+    root = repository(tmp_path, {**files, "p/skillgym.quarantine.yaml": quarantine({"case": "bad"})})
+    assert skillgym("run", "p", cwd=root).code == 0
+    ran = skillgym("run", "p", "--config", "skillgym.config.yaml", cwd=root)
+    assert ran.code == 1
+    assert "p/skillgym.quarantine.yaml: is not read in this folder; move its entries to skillgym.quarantine" in ran.err
+
+
 def test_a_link_out_of_the_checkout_is_not_followed(tmp_path):
     outside = tmp_path / "outside.yaml"
     outside.write_text(quarantine({"case": "bad"}))

@@ -311,6 +311,26 @@ def test_a_dry_run_says_how_many_sessions_and_what_they_will_cost(tmp_path):
     assert single == "one case that breaks from all to nothing needs 5 or more repetitions in both runs"
 
 
+def test_a_dry_run_counts_cases_as_the_comparison_does_and_announces_no_drop_of_nothing(tmp_path):
+    cases = [*map(case, "abcdefghij"), case("broken", expect=["file:none.txt exists"])]
+    expected = case("expected", expect=["file:none.txt exists"], expectedFail=True)
+    repository(tmp_path, {"bench/core.json": suite(*cases, expected)})
+    assert skillgym("run", "--output", "base", "--repeat", "5", cwd=tmp_path).code == 1
+    planned = skillgym("run", "--dry-run", "--repeat", "5", "--baseline", "base", cwd=tmp_path)
+    assert planned.code == 0, planned.err
+    assert "11 cases x 5: drops of 18 points or more are seen in 4 of 5 comparisons" in planned.out
+    ran = run(tmp_path, "--repeat", "5", "--baseline", "base")
+    assert (ran.code, stored(tmp_path)["run"]["comparison"]["pairs"]) == (1, 11)
+
+
+def test_a_plan_of_cases_that_are_expected_to_fail_shows_no_regression(tmp_path):
+    expected = case("expected", expect=["file:none.txt exists"], expectedFail=True)
+    repository(tmp_path, {"bench/core.json": suite(expected)})
+    assert skillgym("run", "--output", "base", cwd=tmp_path).code == 0
+    ran = run(tmp_path, "--baseline", "base", "--fail-on", "regression")
+    assert (ran.code, "without being expected to fail" in ran.err) == (2, True), ran.err
+
+
 # --- stopped for futility -----------------------------------------------------------------------------
 
 TEN = "abcdefghij"

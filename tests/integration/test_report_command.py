@@ -146,6 +146,40 @@ def test_a_shard_that_never_came_is_not_green(tmp_path):
     assert skillgym("report", "merged", cwd=tmp_path).code == 3
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "difference"),
+    [
+        pytest.param((), ("--case", "a"), "1 execution instead of 2", id="a filter"),
+        pytest.param((), ("--case", "a", "--case", "b"), "", id="a filter that leaves all cases"),
+        pytest.param(
+            ("--repeat", "3"),
+            ("--repeat", "2", "--retry", "3", "--require", "any"),
+            "repeat 2 instead of 3, require any instead of all, retry 3 instead of 0",
+            id="options of repetitions",
+        ),
+        pytest.param(
+            ("--match", "a or b"), ("--match", "a or c"), "other executions, or other numbers of repetitions of cases",
+            id="as many other cases",
+        ),
+    ],
+)  # fmt: skip
+def test_shards_with_different_filters_or_repetitions_are_not_green(tmp_path, first, second, difference):
+    """A case that is in no shard that ran would be lost, and the run green."""
+    cases = "abc" if "a or b" in first else "ab"
+    repository(tmp_path, {"bench/core.json": suite(*map(case, cases))})
+    assert run(tmp_path, "out/1", "--shard", "1/2", *first) == 0
+    assert run(tmp_path, "out/2", "--shard", "2/2", "--fail-on", "none", *second) == 0
+    ran = skillgym("report", "out/*", "--fail-on", "none", "--output", "merged", cwd=tmp_path)
+    missing = json.loads(skillgym("report", "--missing", "out/*", cwd=tmp_path).out)["include"]
+    stored = results(tmp_path / "merged")["run"]
+    if not difference:
+        assert (ran.code, missing, "incomplete" in stored) == (0, [], False)
+        return
+    sentence = f"the plan of shard 2/2 differs from that of shard 1/2: {difference}"
+    assert (ran.code, sentence in ran.err, missing) == (3, True, [{"shard": "2/2"}])
+    assert (stored["incomplete"], stored["missingShards"]) == ([sentence], ["2/2"])
+
+
 def test_jobs_of_a_matrix_are_merged(tmp_path):
     agents = {"claude": runner(), "codex": runner("true")}
     repository(tmp_path, {"bench/core.json": THREE, "skillgym.config.yaml": config(**agents)})

@@ -29,7 +29,11 @@ from skillgym_action.documents.json_schemas import schema_address
 from skillgym_action.formats import xbench
 from skillgym_action.model.errors import ConfigError, SkillgymError
 from skillgym_action.settings.configuration_file import KINDS, read_config
+from skillgym_action.settings.context import current_context
+from skillgym_action.settings.engine_options import engine_options
+from skillgym_action.settings.options import Settings
 from skillgym_action.settings.quarantine_file import entries_of
+from skillgym_action.settings.runners import selected_runners
 from skillgym_action.stages.load import SuiteFileAccess
 from skillgym_action.storage.plan_file import read_plan
 from whole_suites import FOLDER, NoHosts
@@ -275,9 +279,22 @@ def configuration_loads(folder: Path, text: str) -> bool:
             isolated = workspace.mode == "isolated" and not workspace.cwd
             cpus = workspace.limits.cpus if workspace.limits else None
             container_spec(workspace, cpus, folder, lambda _: None, isolated=isolated)
+        selected_runners(config, (), EveryVariable())
+        (folder / "checkout").mkdir(exist_ok=True)
+        engine_options(Settings(), config, current_context(folder / "checkout", {}))
     except (SkillgymError, ContainerKeyError):
         return False
     return True
+
+
+class EveryVariable(dict[str, str]):
+    """An environment in which each variable is set that a configuration refers to."""
+
+    def get(self, name: str, default: object = None) -> str:  # type: ignore[override]  # noqa: ARG002
+        return self[name]
+
+    def __missing__(self, name: str) -> str:
+        return "x"
 
 
 def suite_loads(folder: Path, text: str) -> bool:
@@ -392,6 +409,81 @@ def test_the_schema_and_loading_agree_about_every_key(tmp_path, name, value):
         if fitting != loading and not (fitting and path[-1] in BEYOND_SHAPE_KEYS):
             found.append((path, what, fitting))
     assert found == []
+
+
+def agent(**keys: object) -> dict[str, object]:
+    return {"runners": {"r": {"agent": keys}}}
+
+
+def engine(**keys: object) -> dict[str, object]:
+    return {"engine": {"type": "dask", **keys}}
+
+
+TLS = {"ca": "ca.pem", "cert": "cert.pem", "key": "key.pem"}
+TOGETHER = [
+    *(agent(type="command", **keys) for keys in ({}, {"command": ""}, {"command": []}, {"command": None})),
+    *(agent(type="replay", **keys) for keys in ({}, {"sessions": ""}, {"sessions": None})),
+    agent(type="nop", version="1.2.3"),
+    agent(type="command", command="x", version="1.2.3"),
+    agent(type="codex", command="x", version="1.2.3"),
+    *(engine(**keys) for keys in ({}, {"address": None}, {"address": ""}, {"address": "h:1"}, {"tls": TLS})),
+    *(
+        engine(address=address, tls=TLS)
+        for address in ("http://h:1", "dask://h:65536", "dask://h:0", "dask://h", "tls://h:1/x", "tls://u@h:1")
+    ),
+    *(engine(address=address) for address in ("tls://h:1", "dask://h:1", "tls://127.0.0.1:1")),
+    engine(address="tls://h:1", tls=None),
+    *(
+        engine(address=f"tcp://{host}:1")
+        for host in ("1.2.3.4", "h", "localhost.example", "127.0.0.1.example", "[::2]", "0.0.0.0", "127.0.0")
+    ),
+    engine(address="tcp://localhost:1", lostAfter=5, **{"lost-after": 50}),
+    engine(address="tcp://localhost:1", lostRetries=5, **{"lost-retries": 5}),
+    *(engine(address="tcp://localhost:1", **{key: 5}) for key in ("slots-", "-slots", "lost--retries", "lost-after-")),
+    *({"run": {key: "a\0b"}} for key in ("cwd", "outputDir", "baseline")),
+    {"run": {"tags": [""]}},
+    {
+        "run": {
+            "workspace": {
+                "mode": "isolated",
+                "image": "a",
+                "network": {"mode": "allow-list", "hosts": [f"h{number}.example" for number in range(201)]},
+            }
+        }
+    },
+]
+"""Configurations that loading refuses because of several keys together, or of the form of a text."""
+FITTING = [
+    agent(type="command", command=[""]),
+    agent(type="codex", version="1.2.3", command=""),
+    agent(type="codex", version=None, command="x"),
+    {"engine": {"type": "local", "address": "x"}},
+    *(
+        engine(address=address, tls=TLS)
+        for address in ("dask://h:65535", "tls://[::1]:00080", "dask://a-b.example:8786")
+    ),
+    *(engine(address=f"tcp://{host}:8786") for host in ("localhost", "127.0.0.1", "127.255.0.9", "[::1]", "[0:0::1]")),
+    engine(address="tcp://localhost:1", **{"lost-after": 50, "lostRetries": 0}),
+]
+
+
+@pytest.mark.parametrize("value", TOGETHER, ids=json.dumps)
+def test_the_schema_refuses_keys_that_loading_refuses_together(tmp_path, value):
+    assert not loads("config", tmp_path, value)
+    assert not fits("config", value)
+
+
+@pytest.mark.parametrize("value", FITTING, ids=json.dumps)
+def test_the_schema_accepts_keys_that_loading_accepts_together(tmp_path, value):
+    assert loads("config", tmp_path, value)
+    assert fits("config", value)
+
+
+@pytest.mark.parametrize("folder", ["/", "/srv/template"])
+def test_the_template_of_a_suite_is_relative(tmp_path, folder):
+    value = {"cases": [{"id": "a", "prompt": "p", "expect": ["diff:x"]}], "workspace": {"templateDir": folder}}
+    assert not loads("x-bench", tmp_path, value)
+    assert not fits("x-bench", value)
 
 
 @pytest.mark.parametrize("what", BEYOND_SHAPE_VALUES)

@@ -353,6 +353,7 @@ def test_a_shard_that_did_not_finish_is_missing(tmp_path):
     assert scene.tool("run", "--shard", "3/3", "--case", "[abc]", "--output", "less").code == 0
     digest = json.loads((scene.root / "shards/shard-3/results.json").read_text())["run"]["planDigest"]
     edited(scene.root / "less/results.json", lambda one: one["run"].update(planDigest=digest))
+    edited(scene.root / "less/results.json", lambda one: one["run"].pop("wholePlan"))  # --case makes another plan
     (scene.root / "less").replace(scene.root / "shards/shard-4")
     shutil.rmtree(scene.root / "shards/shard-3")
     assert scene.missing("shards/*") == ["2/3"]
@@ -450,6 +451,17 @@ def test_shards_of_different_plans_are_not_merged(tmp_path):
     assert (alone.code, "shard 1/2 belongs to another plan" in alone.err) == (3, True)
 
 
+def test_a_shard_of_the_plan_with_other_repetitions_has_to_run_again(tmp_path):
+    scene = Scene(tmp_path)
+    scene.planned("--matrix", "3")
+    for number, options in ((1, ()), (2, ("--repeat", "2")), (3, ())):
+        assert scene.shard(number, 3, *options).code == 0
+    assert scene.missing("shards/*", "--plan", "plan.json") == ["2/3"]
+    ran = scene.tool("report", "shards/*", "--plan", "plan.json", "--fail-on", "none", "--output", "merged")
+    sentence = "the plan of shard 2/3 differs from that of shard 1/3: repeat 2 instead of 1"
+    assert (ran.code, sentence in ran.err) == (3, True), ran.err
+
+
 @pytest.mark.parametrize("left_out", [0, 1, 2])
 def test_a_shard_lacks_no_more_than_it_says_that_it_left_out(tmp_path, left_out):
     scene = Scene(tmp_path)
@@ -461,6 +473,7 @@ def test_a_shard_lacks_no_more_than_it_says_that_it_left_out(tmp_path, left_out)
     (scene.root / "less").replace(scene.root / "shards/shard-3")
     selection = {"selected": 1, "total": 1 + left_out, "reason": "bench/core.json", "leftOut": left_out}
     edited(scene.root / "shards/shard-3/results.json", lambda one: one["run"].update(selection=selection))
+    edited(scene.root / "shards/shard-3/results.json", lambda one: one["run"].pop("wholePlan"))  # as above
     assert scene.missing("shards/*", "--plan", "plan.json") == ([] if left_out == 2 else ["3/3"])
 
 

@@ -73,6 +73,19 @@ def test_repetitions_are_averages_over_those_that_succeed(root, name):
     assert not (root / "out/own/flaky/one/repeat-2/session-2/error.json").exists()
 
 
+def test_a_check_that_returns_a_boolean_causes_one_warning(root):
+    text = suite(("never fails", "report.finalOutput === 'x'"), ("fine", "assert.ok(report)"))
+    results = run(root, text, "--runner", "one", "--runner", "two")
+    assert {result["status"] for result in results.values()} == {"passed"}
+    (warning,) = json.loads((root / "out/results.json").read_text())["warnings"]
+    assert warning == {
+        "path": "suites/own-suite.ts",
+        "line": 4,
+        "column": 5,
+        "message": "never fails: the check returned false, which has no effect; use `assert`",
+    }
+
+
 def test_a_repetition_that_fails_is_the_last_if_cases_stop_early(root):
     result = run(root, FLAKY, "--stop-early", settings={"repeat": 3})["flaky one"]
     assert attempts(result) == [("own/flaky/one/repeat-1", "passed"), ("own/flaky/one/repeat-2", "failed")]

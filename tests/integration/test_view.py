@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
@@ -59,6 +60,19 @@ def test_no_run_is_an_error(tmp_path):
     shown = skillgym("view", cwd=tmp_path)
     assert (shown.code, shown.err) == (2, "error: there is no run in .skillgym-results; name a run directory\n")
     assert skillgym("view", "gone", cwd=tmp_path).code == 2
+
+
+def test_a_run_that_was_killed_is_said_to_be_unfinished_by_every_command(ran):
+    killed, other = ran / "killed", ".skillgym-results/first"
+    shutil.copytree(ran / other, killed)
+    (killed / "results.json").unlink()
+    message = "error: killed: the run did not finish: it has no results.json; continue it with --resume\n"
+    for args in (("view",), ("rejudge",), ("report",), ("report", other), ("compare", other)):
+        shown = skillgym(*args, "killed", cwd=ran)
+        assert (args, shown.code, shown.err) == (args, 2, message)
+    assert skillgym("compare", "killed", other, cwd=ran).err == message
+    assert skillgym("run", "--resume", "killed", cwd=ran).code == 1
+    assert skillgym("rejudge", "killed", cwd=ran).code == 1
 
 
 def test_the_report_can_be_turned_off_and_copied(tmp_path):

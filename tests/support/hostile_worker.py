@@ -50,6 +50,100 @@ def with_result(line: bytes, **fields: object) -> bytes:
     return changed(line, result={**json.loads(line)["result"], **fields})
 
 
+def with_status(line: bytes, status: str, **fields: object) -> bytes:
+    """The line with another status in both places."""
+    result = json.loads(line)["result"]
+    attempts = [{**result["attempts"][0], "status": status}]
+    passed = status in ("passed", "expected-failed")
+    return with_result(line, status=status, passed=passed, attempts=attempts, **fields)
+
+
+def with_outcomes(line: bytes, **fields: object) -> bytes:
+    """The line with other fields in each outcome."""
+    return with_result(line, outcomes=[{**one, **fields} for one in json.loads(line)["result"]["outcomes"]])
+
+
+QUARANTINE = {"reason": "flaky", "owner": "me", "expires": "2099-01-01"}
+CARRIED = {"commit": "abc", "at": "2025-01-01T00:00:00Z", "samples": [True] * 5}
+LIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "in-quarantine": (lambda line: with_result(line, quarantine=QUARANTINE), "result.quarantine: is not a key"),
+    "carried": (lambda line: with_result(line, carried=CARRIED), "result.carried: is not a key"),
+    "with-trigger-counts": (
+        lambda line: with_result(line, trigger={"shouldTrigger": True, "loaded": 5, "judged": 5}),
+        "result.trigger: is not a key",
+    ),
+    "with-digests": (
+        lambda line: with_result(line, inputs=dict.fromkeys(("prompt", "assertions", "workspace"), "0" * 16)),
+        "result.inputs: is not a key",
+    ),
+    "failed-as-expected": (
+        lambda line: with_status(line, "expected-failed"),
+        "result.status: is expected-failed, but the case is not expected to fail",
+    ),
+    "unexpectedly-passed": (
+        lambda line: with_status(line, "unexpected-passed"),
+        "result.status: is unexpected-passed, but the case is not expected to fail",
+    ),
+    "expected-to-fail": (
+        lambda line: with_outcomes(with_status(line, "expected-failed", expectedFail=True), passed=False),
+        "its case is not expected to fail, and it says otherwise",
+    ),
+    "costs-only-the-budget": (
+        lambda line: changed(with_result(line, costUsd=0.0), agentUsd=9.0),
+        "result.costUsd: is 0, but agentUsd and judgeUsd add up to 9",
+    ),
+    "costs-only-in-reports": (
+        lambda line: changed(with_result(line, costUsd=9.0), agentUsd=0.0),
+        "result.costUsd: is 9, but agentUsd and judgeUsd add up to 0",
+    ),
+    "costs-an-unknown-amount-in-reports": (
+        lambda line: changed(with_result(line, costUsd=None), agentUsd=9.0),
+        "result.costUsd: is unknown, though",
+    ),
+    "costs-an-unknown-amount-in-budgets": (
+        lambda line: changed(with_result(line, costUsd=9.0), agentUsd=None),
+        "result.costUsd: is 9, though agentUsd or judgeUsd is unknown",
+    ),
+    "passed-without-a-key": (
+        lambda line: changed(line, trouble={"kind": "auth", "message": "no key"}),
+        "trouble.kind: with the trouble auth the status cannot be passed",
+    ),
+    "passed-after-a-refusal": (
+        lambda line: changed(line, trouble={"kind": "refused", "message": "no"}),
+        "with the trouble refused its status cannot be passed",
+    ),
+    "waits-backwards": (
+        lambda line: changed(line, trouble={"kind": "rate-limit", "message": "no", "retryAfter": -1e300}),
+        "trouble.retryAfter: must be greater than or equal to 0",
+    ),
+    "lost": (
+        lambda line: changed(with_status(line, "errored"), trouble={"kind": "worker-lost", "message": "no"}),
+        "it has the trouble worker-lost, but its worker has answered",
+    ),
+    "skipped": (lambda line: with_status(line, "skipped"), "it was skipped, but workers do not answer"),
+    "of-an-attempt": (
+        lambda line: with_result(line, attempts=[{**json.loads(line)["result"]["attempts"][0], "runAttempt": 1}]),
+        "it has the number of an attempt of the job",
+    ),
+    "passed-with-a-failure": (
+        lambda line: with_outcomes(line, passed=False),
+        "result.outcomes: contradict the status passed",
+    ),
+    "passed-undecided": (lambda line: with_outcomes(line, passed=None), "result.outcomes: contradict the status"),
+    "passed-without-outcomes": (
+        lambda line: with_result(line, outcomes=[]),
+        "it has the status passed with 0 outcomes, and its case has 1 assertion",
+    ),
+    "with-a-huge-score": (
+        lambda line: with_outcomes(line, score=1e308),
+        "result.outcomes[0].score: must be from 0 to 1, not 1e+308",
+    ),
+    "with-a-score": (lambda line: with_result(line, score=0.5), "result.score: there is no threshold"),
+    "with-a-threshold": (lambda line: with_result(line, score=0.0, threshold=0.0), "its threshold is not that of"),
+    "with-a-huge-weight": (lambda line: with_outcomes(line, weight=1e308), "no assertion of its case has the weight"),
+    "longer-than-any-session": (lambda line: with_result(line, durationMs=10**15), "result.durationMs: must be at"),
+}
+"""Case id -> a lie of a session that passed, whose schema is valid; and what refuses it."""
 SESSION = folder("session")
 FORGERIES: dict[str, Callable[[bytes, bytes], object]] = {
     "line-is-no-json": lambda _, archive: ("line", b"{]", archive),
@@ -83,6 +177,8 @@ FORGERIES: dict[str, Callable[[bytes, bytes], object]] = {
         START + HEADER.pack(b"d", 0o755, 7, 0, 0) + b"session" + HEADER.pack(b"f", 0o644, 9, LARGE, 0) + b"session/x",
     ),
     "archive-is-text": lambda line, _: ("line", line, b"no bundle"),
+    "line-in-quarantine": lambda line, archive: ("line", LIES["in-quarantine"][0](line), archive),
+    "line-without-outcomes": lambda line, archive: ("line", LIES["passed-without-outcomes"][0](line), archive),
     "answer-is-a-number": lambda *_: 42,
     "answer-has-other-types": lambda *_: ("line", "text", None),
 }

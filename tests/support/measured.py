@@ -72,12 +72,14 @@ class Measured:
     err: str
 
 
-def measured(*args: str | Path, cwd: Path, program: str | Path = PROGRAM, limit: float = 60) -> Measured:
+def measured(
+    *args: str | Path, cwd: Path, program: str | Path = PROGRAM, limit: float = 60, stdin: str = ""
+) -> Measured:
     """The tool, or another program, with its arguments."""
     read, write = os.pipe()
     argv = (sys.executable, "-S", "-E", "-c", WATCH, str(write), str(limit), *map(os.fspath, (program, *args)))
     with os.fdopen(read) as told:
-        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        streams = {"input": stdin.encode(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         done = subprocess.run(argv, cwd=cwd, env=environment(), pass_fds=(write,), check=True, **streams)
         os.close(write)
         code, seconds, size = json.loads(told.read())

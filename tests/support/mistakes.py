@@ -102,6 +102,7 @@ MISTAKES = (
     _command("misspelt option", "run", "--reapet", "3"),
     Mistake(name="misspelt environment variable", variables={"SKILLGYM_TIMOUT": "60"}, command=("check",), code=0),
     _command("option without its value", "run", "--repeat"),
+    _command("empty value of an option", "run", "--min-pass-rate="),
     _command("text instead of a number", "run", "--repeat", "three"),
     _command("zero repetitions", "run", "--repeat", "0"),
     _command("percentage instead of a rate", "run", "--min-pass-rate", "80"),
@@ -115,6 +116,7 @@ MISTAKES = (
     _command("unknown runner", "run", "--runner", "claude"),
     _command("unknown case", "run", "--case", "oen"),
     Mistake(name="unknown tag", command=("run", "--tag", "smok"), files={SUITE: suite(case(tags=["smoke"]))}),
+    Mistake(name="arms for suites without arms", command=("list", "--arms", "with"), code=0),
     _command("folder that does not exist", "run", "benhc"),
     _command("file that is not a suite", "run", CONFIG),
     _command("run directory that does not exist", "report", ".skillgym-results/none"),
@@ -155,6 +157,24 @@ MISTAKES = (
     _config("judge without a model", "run: {judge: {api: anthropic}}\nrunners: {a: {agent: {type: nop}}}\n"),
     _config("unknown api of the judge", "run: {judge: {api: claude, model: m}}\nrunners: {a: {agent: {type: nop}}}\n"),
     _config("duplicate key", "runners: {}\nrunners: {a: {agent: {type: nop}}}\n"),
+    Mistake(
+        name="configuration of one package for the suites of another",
+        command=("check", "billing", "search"),
+        files={
+            SUITE: None,
+            "billing/skillgym.config.yaml": "runners: {a: {agent: {type: nop}}}\nrun: {failOn: none}\n",
+            "billing/invoices.bench.json": suite(case("invoice")),
+            "search/queries.bench.json": suite(case("query")),
+        },
+        code=0,
+    ),
+    Mistake(
+        name="misspelt name of the quarantine file",
+        files={
+            "skillgym.quarantine.yml": "quarantine:\n  - {case: one, reason: slow, owner: ada, expires: 2026-12-15}\n"
+        },
+        code=0,
+    ),
     # suites
     _suite("empty suite", ""),
     _suite("trailing comma", '{"name": "core", "cases": [],}'),
@@ -182,6 +202,17 @@ MISTAKES = (
         "misspelt argument in Python", "from skillgym_action import Case\nsuite = [Case(id='a', promt='x')]\n", PYTHON
     ),
     _suite("Python suite without cases", "from skillgym_action import Suite\nsuite = Suite('a')\n", PYTHON),
+    Mistake(
+        name="check that returns its result",
+        command=("run", "--runner", "nop"),
+        code=3,
+        files={
+            SUITE: None,
+            PYTHON: "from skillgym_action import Suite\nsuite = Suite('a')\n\n"
+            "@suite.case('greets', prompt='Greet me')\n"
+            "def greets(report, ctx):\n    return 'hello' in ctx.final_output()\n",
+        },
+    ),
     _suite("TypeScript suite without a default export", 'import "skillgym";\nconst suite = [];\n', TYPESCRIPT),
     _suite("syntax error in TypeScript", 'import { assert } from "skillgym";\nexport default [;\n', TYPESCRIPT),
     _suite("misspelt key of a test in YAML", "tests:\n  - id: a\n    inptu: x\n    criteria: y\n", "EVAL.yaml"),
@@ -191,6 +222,10 @@ MISTAKES = (
         "EVAL.yaml",
     ),
     _suite("folder of cases that does not exist", "name: a\ntests: ./case/\n", "EVAL.yaml"),
+    _suite("empty list of assertions", "tests:\n  - id: a\n    input: x\n    assertions: []\n", "EVAL.yaml", code=0),
+    _suite(
+        "threshold of zero", "execution: {threshold: 0}\ntests: [{id: a, input: x, criteria: y}]\n", "EVAL.yaml", code=0
+    ),
     Mistake(
         name="eval without a prompt",
         files={SUITE: None, **SKILL, EVALS: json.dumps({"evals": [{"id": 1, "expectations": ["x"]}]})},
@@ -219,6 +254,16 @@ MISTAKES = (
         command=("run", "--runner", "claude-code"),
         code=3,
         programs={"claude": "#!/bin/sh\necho 'Not logged in · Please run /login' >&2\nexit 1\n"},
+    ),
+    Mistake(
+        name="recorded session of an earlier prompt",
+        command=("run",),
+        code=3,
+        files={
+            CONFIG: "runners:\n  recorded: {agent: {type: replay, sessions: recordings}}\n",
+            SUITE: suite(case(prompt="Delete the cart")),
+            "recordings/core/one/recorded/repeat-1/report.json": '{"prompt": "Empty the cart"}\n',
+        },
     ),
     # the action
     _input("misspelt input", runner="sh"),

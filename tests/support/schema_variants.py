@@ -71,8 +71,9 @@ _REST_OF_CONFIGURATION: dict[str, Any] = {
         "wait": 300,
     },
     "runners": {
-        "r": {"agent": {"type": "replay", "version": "1.2.3", "sessions": "x", "env": ["A"]}},
+        "r": {"agent": {"type": "replay", "sessions": "x", "env": ["A"]}},
         "s": {"agent": {"type": "command", "command": "x"}},
+        "t": {"agent": {"type": "codex", "version": "1.2.3"}},
     },
 }
 _DOCKERFILE = {"run": {"workspace": {"mode": "isolated", "dockerfile": "template/x.py", "limits": {"cpus": 1.5}}}}

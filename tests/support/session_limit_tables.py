@@ -153,7 +153,10 @@ CONTAINERS: tuple[Row, ...] = (
     ),
     ("time to download an image", minutes(remote_limits.IMAGE_SECONDS)),
     ("number of attempts to build or download an image in a run", f"{remote_limits.IMAGE_ATTEMPTS}"),
-    ("number of hosts in an `allow-list`", f"{remote_limits.MAX_POLICY_HOSTS}"),
+    (
+        "number of hosts in an `allow-list`, and in `allowed_hosts` of a Harbor task",
+        f"{remote_limits.MAX_POLICY_HOSTS}",
+    ),
     (
         "number of hosts with refused connections that `network.json` lists",
         f"{remote_limits.MAX_REFUSED_CONNECTIONS}",

@@ -173,6 +173,13 @@ FORMATS: tuple[Row, ...] = (
         "Harbor: number of files and folders in each of the folders `tests`, `solution` and `environment` of a task",
         f"{task_limits.MAX_HARBOR_FILES:,}",
     ),
+    (
+        (
+            "Harbor: size of all files together in `tests`, and in `environment` if a task has `docker_image` and no "
+            "Dockerfile"
+        ),
+        format_size(task_limits.MAX_HARBOR_BYTES),
+    ),
     ("Harbor: longest timeout of an agent, a test or a health check", days(task_limits.MAX_HARBOR_SECONDS)),
     ("Harbor: size of a reward file", f"{task_limits.MAX_REWARD_BYTES:,} bytes"),
 )

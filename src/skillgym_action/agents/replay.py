@@ -5,6 +5,7 @@ A program, ``agents/replay_player.py``, does the work, since an adapter starts n
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,11 @@ NO_RECORDING = 66
 
 
 def invocation(session: Session) -> Invocation:
-    """``agent.sessions`` is the folder of recordings; the session's key leads to one of them."""
+    """``agent.sessions`` is the folder of recordings; the session's key leads to one of them.
+
+    The player gets the prompt on its standard input: a recording with another one says nothing about the case.
+    """
+    case = {"prompt": session.prompt, "turns": session.turns, "root": str(session.root or "")}
     return Invocation(
         argv=(
             sys.executable,
@@ -38,6 +43,7 @@ def invocation(session: Session) -> Invocation:
         cwd=session.workspace,
         timeout=session.timeout,
         env={"HOME": str(session.home), **session.agent.env},
+        stdin=json.dumps(case),
     )
 
 
@@ -71,7 +77,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
 
 
 def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """A missing recording is a missing agent."""
+    """A missing recording, one of another prompt, and one that cannot be played; else the recorded trouble."""
     if capture.exit_code == NO_RECORDING:
         return Trouble(kind="collection", message=brief(capture.stderr.tail(2000)))
     return crashed(capture) or transcript.trouble

@@ -2,8 +2,9 @@
 
 Applies what a recorded session changed to the workspace, then prints its session report with the recorded workspace's
 path replaced by the present one; over many lines, since readers cut long ones. The last part of KEY is ``repeat-N``,
-the one before it the runner.
-Standard library only. Exit codes: 66 no such recording, 65 a recording that cannot be played.
+the one before it the runner. Standard input: a JSON object with the case's ``prompt``, its ``turns`` (a list of texts,
+empty unless it is a conversation) and ``root``, the path of the repository that it is read from, or "".
+Standard library only. Exit codes: 66 no recording of this case with this prompt, 65 one that cannot be played.
 """
 
 # pathlib would add to the time this takes to start, and it starts once for each session.
@@ -18,20 +19,25 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 NO_RECORDING, UNPLAYABLE = 66, 65
 # Not in limits.py: this program runs without the package.
 MAX_FILE_CHARACTERS = 16 * 1024 * 1024
 MAX_FILE_BRACKETS, MAX_FILE_COMMAS = 500_000, 1_000_000
+MASK = "***"  # what secrets in recordings are replaced with
+LAST_SAID = "@[User]:\n"  # before the last message in the prompt of a later turn, which repeats what was said
 
 
 def main(argv: list[str]) -> int:
     """The exit code."""
     sessions, workspace, *key = argv
     try:
+        case = json.loads(sys.stdin.read())
         folder = recording(sessions, key)
         report = read_report(folder)
+        check_prompt(report, case, os.path.relpath(folder, sessions))
         apply(os.path.join(folder, "changes"), deleted_in(folder), os.path.realpath(workspace))
         link(links_in(folder), os.path.realpath(workspace))
         text = json.dumps(moved(report, report.get("cwd"), workspace), indent=0)
@@ -75,6 +81,70 @@ def read_report(folder: str) -> dict[str, object]:
     if isinstance(report, dict):
         return report
     raise ValueError("report.json is not a session report")
+
+
+def check_prompt(report: Mapping[str, Any], case: Mapping[str, Any], name: str) -> None:
+    """Raises LookupError for a recording of another prompt than the case has now. ``name``: of its folder."""
+    if not is_of_case(report, case):
+        raise LookupError(
+            "recorded with another prompt than the case has now; run the case again, or record it again: the recording "
+            f"is {name}"
+        )
+
+
+def is_of_case(report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
+    """Whether the agent of the recorded session got the case's prompt, in a conversation that of each of its turns.
+
+    A recording that does not say which prompt it got is one of the case.
+    """
+    cwd, root, turns = report.get("cwd"), case["root"], case["turns"]
+    exchanges = report.get("exchanges")
+    exchanges = exchanges if turns and isinstance(exchanges, list) else []
+    recorded = [one.get("prompt") if isinstance(one, dict) else None for one in exchanges]
+    pairs = [(recorded[0] if recorded else report.get("prompt"), case["prompt"])]
+    for prompt, turn in zip(recorded[1:], turns[1:], strict=False):
+        if isinstance(prompt, str) and turn.strip():
+            pairs.append((prompt.rpartition(LAST_SAID)[2].strip(), turn.rpartition(LAST_SAID)[2].strip()))
+    return len(recorded) <= len(turns) and all(
+        not isinstance(prompt, str) or not prompt or same_prompt(prompt, now, cwd, root) for prompt, now in pairs
+    )
+
+
+def same_prompt(recorded: str, now: str, cwd: object, root: str) -> bool:
+    """Whether two prompts are equal, apart from what differs between machines and in recordings.
+
+    That is: the path of the repository, the path ``cwd`` of the recorded workspace, and the secrets in the recording.
+    """
+    return (
+        recorded == now
+        or (isinstance(cwd, str) and is_renamed(recorded, cwd, now))
+        or is_renamed(now, root, recorded)
+        or is_masked(recorded, now)
+    )
+
+
+def is_renamed(text: str, folder: str, other: str) -> bool:
+    """Whether ``other`` is the text with another absolute path in place of ``folder``, the same one everywhere."""
+    pieces = text.split(folder) if len(folder) > 1 else [text]
+    begin, count = len(pieces[0]), len(pieces) - 1
+    if not count:
+        return False
+    name = other[begin : begin + max(0, len(other) - sum(map(len, pieces))) // count]
+    return name.startswith("/") and "\n" not in name and name.join(pieces) == other
+
+
+def is_masked(recorded: str, now: str) -> bool:
+    """Whether the recorded text is the present one with masks in place of parts of it."""
+    first, *pieces = recorded.split(MASK)
+    if not pieces or not now.startswith(first):
+        return False
+    at = len(first)
+    for piece in pieces[:-1]:
+        found = now.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return now.endswith(pieces[-1]) and at + len(pieces[-1]) <= len(now)
 
 
 def folders(path: str, pattern: str = ".+") -> list[str]:

@@ -210,7 +210,7 @@ def _case(
     warnings.extend((*unread, *(own.warnings if own else ())))
     tags = (*shared.tags, *_tags(value), *_tags(value.get("metadata")))
     threshold = _threshold(execution, shared.threshold)
-    assertions = _assertions(value, test, shared, task, skips=skips)
+    assertions = _assertions(value, test, shared, task, warnings, skips=skips)
     if conversation:
         asked = Asked(conversation=conversation, whole=assertions, threshold=threshold)
         grader = _conversation_grader(value, test, shared, task, asked)
@@ -242,6 +242,7 @@ def _unread_keys(value: SuiteValue) -> Iterator[Problem]:
     yield from value.unknown_keys(KNOWN_KEYS)
     execution = value.get("execution")
     yield from unknown_in(execution, EXECUTION_OF_TEST)
+    yield from zero_threshold(execution)
     lists = (
         *(value.get(key) for key in ("assertions", "assert", "evaluators")),
         execution and execution.get("evaluators"),
@@ -337,7 +338,7 @@ def _prompt(
 
 
 def _assertions(
-    value: SuiteValue, test: WrittenTest, shared: SharedSettings, task: Task, *, skips: bool
+    value: SuiteValue, test: WrittenTest, shared: SharedSettings, task: Task, warnings: list[Problem], *, skips: bool
 ) -> tuple[Assertion, ...]:
     """The case's own, then the suite's; without any of them, the judge is asked about the criteria."""
     execution = value.get("execution")
@@ -355,7 +356,14 @@ def _assertions(
             assertions.extend(assertions_of(filled, entry_context(entries, test, shared, task)))
     if value.get("turns"):  # without assertions, only turns are judged
         return tuple(assertions)
-    return tuple(assertions) or assertions_of([], entry_context(own or value, test, shared, task))
+    if assertions:
+        return tuple(assertions)
+    asking = own or value
+    if not task.criteria and not task.expected_output and len(warnings) < MAX_AGENTV_WARNINGS:
+        # AgentV asks its grader all the same, so the test is not invalid.
+        message = "no assertion, criteria or expected_output: the judge is asked without knowing what is expected"
+        warnings.append(asking.problem(message, "add criteria, expected_output or assertions"))
+    return assertions_of([], entry_context(asking, test, shared, task))
 
 
 def _with_variables_of(test: WrittenTest, entries: object, budget: SizeBudget) -> object:
@@ -407,6 +415,14 @@ def entry_context(entries: SuiteValue, test: WrittenTest | None, shared: SharedS
         patterns=files.state.patterns,
         warnings=files.state.warnings,
     )
+
+
+def zero_threshold(execution: SuiteValue | None) -> Iterator[Problem]:
+    """A warning about a threshold of 0, which every score reaches."""
+    threshold = execution.get("threshold") if execution else None
+    if threshold and threshold.value == 0 and threshold.value is not False:
+        message = "with 0, a test passes whatever its assertions find"
+        yield threshold.problem(message, "write a number above 0, at most 1")
 
 
 def _threshold(execution: SuiteValue | None, of_suite: float) -> float:

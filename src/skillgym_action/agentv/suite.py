@@ -25,7 +25,7 @@ from skillgym_action.documents.arm_sections import FOREIGN_KEY, suite_arms
 from skillgym_action.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARACTERS
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
-from skillgym_action.text.redaction import is_secret_name
+from skillgym_action.text.redaction import is_secret_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -160,7 +160,7 @@ def _files(source: SuiteFile) -> SuiteFiles:
     folder = source.file.parent
     root = folder if path.is_absolute() else source.file.parents[len(path.parts) - 1]
     everything = {**dotenv(folder, root, source.opener), **source.environment}
-    public = {name: value for name, value in everything.items() if not is_secret_name(name)}
+    public = {name: value for name, value in everything.items() if not is_secret_variable(name, value)}
     return SuiteFiles(
         folder=folder,
         root=root,
@@ -296,6 +296,7 @@ def _warnings(top: SuiteValue, files: SuiteFiles) -> Iterator[Problem]:
 
 def _without_effect(top: SuiteValue) -> Iterator[Problem]:
     """Warnings about keys that are known, and have no effect or not that of AgentV."""
+    from skillgym_action.agentv.cases import zero_threshold
     from skillgym_action.agentv.known_keys import TARGET_OF_SUITE, TRIALS, unknown_in
 
     if top.get("preprocessors"):
@@ -311,6 +312,7 @@ def _without_effect(top: SuiteValue) -> Iterator[Problem]:
     if execution is None:
         return
     yield from execution.unknown_keys(EXECUTION_KEYS)
+    yield from zero_threshold(execution)
     yield from unknown_in(execution.get("trials"), TRIALS)
     yield from unknown_in(execution.get("targets"), TARGET_OF_SUITE)
     if value := execution.get("workers"):

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skillgym_action import __version__
-from skillgym_action.cli.command_classes import HelpfulCommand, HelpfulGroup, ShardCount, WholeNumber
+from skillgym_action.cli.command_classes import (
+    CheckedOption,
+    HelpfulCommand,
+    HelpfulGroup,
+    ShardCount,
+    WholeNumber,
+)
 from skillgym_action.model.errors import Problem, PublishError, SkillgymError, UsageError
 
 if TYPE_CHECKING:
@@ -33,13 +39,13 @@ def _completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     return values(ctx, param, incomplete, _environment(ctx))
 
 
-option = partial(click.option, shell_complete=_completed)
+option = partial(click.option, cls=CheckedOption, shell_complete=_completed)
 argument = partial(click.argument, shell_complete=_completed)
 PATHS = argument("paths", nargs=-1, metavar="[PATH]...")
 JSON = option("--json", "as_json", is_flag=True, help="Print one JSON document to standard output.")
 
 
-class EnvironmentOption(click.Option):
+class EnvironmentOption(CheckedOption):
     """An option whose environment variable is one value, even if it has several words.
 
     The environment is the context's object if the tool was started by its entry point, which empties ``os.environ``.
@@ -170,12 +176,12 @@ def cli() -> None:
     metavar="NAME",
     help="Branch whose results are the baseline (default: the default branch of the repository).",
 )
-@option("--force", is_flag=True, help="Overwrite existing files.")
+@option("--force", is_flag=True, help="Replace an existing suite, skillgym.config.yaml and workflow of init.")
 def init(*, suite_format: str | None, agents: tuple[str, ...], branch: str | None, force: bool) -> int:
     """Write a first suite, a configuration and a workflow for this repository; start no agent.
 
-    Without --format: skill-evals if the repository has a skill without evals, else x-bench. Without --agent: the
-    agents that have an API key in the environment, or else one that is installed.
+    Existing files are kept. Without --format: skill-evals if there is a skill without evals, else x-bench. Without
+    --agent: the agents of the existing configuration, those that have an API key here, or one that is installed.
     """
     from skillgym_action.cli.init import write_starter
 

@@ -43,11 +43,12 @@ def check_suites(settings: Settings, context: LaunchContext, *, as_json: bool = 
 
 
 def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
-    from skillgym_action.cli.terminal import terminal_for
+    from skillgym_action.cli.terminal import show_configuration, terminal_for
 
     config = wiring.configuration(settings, context)
-    runners, options = resolve.runners_and_options(settings, config, context)
     terminal = terminal_for(settings, context)
+    show_configuration(terminal, settings, context, config)
+    runners, options = resolve.runners_and_options(settings, config, context)
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
         found = pipeline.find_suites(services, options)
         suites = pipeline.load_suites(services, options, found)

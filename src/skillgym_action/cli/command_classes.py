@@ -6,9 +6,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
+
+from skillgym_action.model.errors import Problem, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 
 class WholeNumber(click.IntRange):
@@ -32,6 +35,29 @@ class ShardCount(WholeNumber):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number. Raises click.BadParameter."""
         return 0 if value == "auto" else super().convert(value, param, ctx)
+
+
+_EMPTY = f"{__name__}.empty"  # in the context's ``meta``: the options that have an empty value
+
+
+class CheckedOption(click.Option):
+    """An option of which an empty value on the command line is an error.
+
+    Most often it is a variable of a shell that is not set. As "not set", it would turn off gates and filters.
+    """
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """The value and its source. An empty value is noted: ``HelpfulCommand.invoke`` reports all of them."""
+        value, source = super().consume_value(ctx, opts)
+        values = value if isinstance(value, list | tuple) else (value,)
+        if source is ParameterSource.COMMANDLINE and any(isinstance(one, str) and _is_empty(one) for one in values):
+            ctx.meta.setdefault(_EMPTY, []).append(self)
+        return value, source
+
+
+def _is_empty(value: str) -> bool:
+    """Whether a value has no word; commas and line breaks separate words."""
+    return not value.strip(", \t\r\n")
 
 
 class HelpfulContext(click.Context):
@@ -64,6 +90,13 @@ class HelpfulCommand(click.Command):
         incomplete = ctx.resilient_parsing and bool(args) and args[-1].startswith("-")
         with _errors_of(ctx):
             return super().parse_args(ctx, args[:-1] if incomplete else args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Raises UsageError for options with an empty value."""
+        if empty := ctx.meta.get(_EMPTY):
+            messages = (f"{option.opts[0]}: the value is empty" for option in empty)
+            raise UsageError.of(*(Problem(message=message, remedy="leave the option out") for message in messages))
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, and examples."""

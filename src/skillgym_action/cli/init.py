@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action import wiring
@@ -15,17 +17,20 @@ from skillgym_action.formats import FORMAT_ALIASES
 from skillgym_action.limits import MAX_STARTER_SOURCE_BYTES
 from skillgym_action.model.errors import UsageError, did_you_mean
 from skillgym_action.processes.agent_keys import key_names
-from skillgym_action.starter.repository_facts import chosen_agents, keys_of, repository_facts
-from skillgym_action.starter.starter_files import starter_files, write_files
+from skillgym_action.settings.configuration_file import find_config
+from skillgym_action.settings.options import Settings
+from skillgym_action.starter.repository_facts import repository_facts
+from skillgym_action.starter.starter_agents import StarterAgents, agents_of_runners, chosen_agents, keys_of
+from skillgym_action.starter.starter_files import CONFIGURATION, WORKFLOW, starter_files, starter_plan, write_files
 from skillgym_action.starter.starter_suites import SUITE_FORMATS
 from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.starter.repository_facts import RepositoryFacts
-    from skillgym_action.starter.starter_files import StarterFile
+    from skillgym_action.starter.starter_files import StarterPlan
 
 
 def write_starter(
@@ -33,42 +38,69 @@ def write_starter(
 ) -> int:
     """Write the files and print what to do next; the exit code.
 
-    ``suite_format`` None: skill-evals if a skill has no evals, else x-bench. ``agents`` (): those that have a key here,
-    or are installed. Raises UsageError, OutputError.
+    ``suite_format`` None: skill-evals if a skill has no evals, else x-bench. ``agents`` (): those of the configuration
+    that is kept; without one, those that have a key here, or are installed. ``force``: files that exist are replaced,
+    but no configuration with another name than ours. Raises UsageError, ConfigError, OutputError.
     """
     named, named_format = tuple(map(_known_agent, agents)), suite_format and _known_format(suite_format)
     facts, default = _facts(context)
     chosen_format = named_format or ("skill-evals" if facts.skills_without_evals else "x-bench")
-    keys = _keys(named, context.environment)
-    files = starter_files(facts, suite_format=chosen_format, keys=keys, branch=branch or default)
-    write_files(files, context.checkout, context.root, force=force)
-    missing = wiring.missing_node(context) if chosen_format == "typescript" else None
-    for line in _next_steps(files, keys, missing):
-        print(terminal_text(line))  # noqa: T201
+    configuration = _kept_configuration(context, force=force)
+    runs = _agents(context, named, configuration)
+    files = starter_files(
+        facts,
+        suite_format=chosen_format,
+        agents=runs,
+        branch=branch or default,
+        configuration=configuration or CONFIGURATION,
+    )
+    plan = starter_plan(files, context.root, configuration=configuration, force=force)
+    write_files(plan.written, context.checkout)
+    for line in _lines(context, facts, plan, runs, suite=files[0].path):
+        print(terminal_text(" ".join(line.splitlines())))  # noqa: T201 - names of folders may have line ends
     return 0
+
+
+def _kept_configuration(context: LaunchContext, *, force: bool) -> str | None:
+    """The name of the configuration file in the root; None if there is none, or it is replaced. Raises ConfigError."""
+    found = find_config(context.root, context.root)
+    return None if found is None or (force and found.name == CONFIGURATION) else found.name
+
+
+def _agents(context: LaunchContext, named: tuple[str, ...], configuration: str | None) -> StarterAgents:
+    """The agents to run: those of the configuration that is kept, and those that are named or chosen."""
+
+    def has_key(name: str) -> bool:
+        return bool(context.environment.get(name))
+
+    if configuration:
+        file = os.path.relpath(context.root / configuration, context.cwd)
+        if runners := wiring.configuration(Settings(config=file), context).file.runners:
+            sections = [runner.agent for runner in runners.values()]
+            return agents_of_runners(sections, named, _installable(), has_key=has_key)
+    keys = _keys(named, context.environment, has_key)
+    return StarterAgents.of_keys(keys, have_runners=configuration is None)
 
 
 def _facts(context: LaunchContext) -> tuple[RepositoryFacts, str]:
     """Facts about the repository, and its default branch."""
-
-    def read(path: str) -> str | None:
-        try:
-            return read_text(
-                context.root / path,
-                path=path,
-                error=UsageError,
-                largest=MAX_STARTER_SOURCE_BYTES,
-                opener=context.checkout.opener(context.root / path),
-            )
-        except (OSError, UsageError):
-            return None
-
     with wiring.repository_of(context) as repository:
         try:
             files = tuple(repository.files(context.root))
         except OSError as error:
             raise UsageError(f"the files of {context.root} cannot be listed: {error}") from error
-        return repository_facts(files, read), repository.default_branch()
+        folder = "" if context.cwd == context.root else context.cwd.relative_to(context.root).as_posix()
+        return repository_facts(files, partial(_text, context), folder), repository.default_branch()
+
+
+def _text(context: LaunchContext, path: str) -> str | None:
+    """The text of a file of the repository; None if there is none, or it cannot be read."""
+    file = context.root / path
+    opener = context.checkout.opener(file)
+    try:
+        return read_text(file, path=path, error=UsageError, largest=MAX_STARTER_SOURCE_BYTES, opener=opener)
+    except (OSError, UsageError):
+        return None
 
 
 def _known_format(word: str) -> str:
@@ -89,12 +121,9 @@ def _known_agent(agent: str) -> str:
     raise UsageError(f"--agent: a workflow cannot install {agent!r}", remedy=remedy)
 
 
-def _keys(named: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
+def _keys(named: tuple[str, ...], environment: Mapping[str, str], has_key: Callable[[str], bool]) -> dict[str, str]:
     """The variable with the key of each agent to run."""
     agents = _installable()
-
-    def has_key(name: str) -> bool:
-        return bool(environment.get(name))
 
     def is_installed(agent: str) -> bool:
         return shutil.which(_program(agent), path=environment.get("PATH")) is not None
@@ -113,23 +142,68 @@ def _program(agent: str) -> str:
     return AGENTS[agent].executable or agent
 
 
-def _next_steps(files: tuple[StarterFile, ...], keys: Mapping[str, str], missing: str | None) -> Iterator[str]:
-    """Lines to print. ``keys``: the variable with the key of each agent. ``missing``: what the suite needs first."""
-    for file in files:
-        yield f"wrote {file.path}"
-    names = list(dict.fromkeys(keys.values()))
+def _lines(
+    context: LaunchContext, facts: RepositoryFacts, plan: StarterPlan, runs: StarterAgents, *, suite: str
+) -> Iterator[str]:
+    """Lines to print: what was written and kept, and what to do next."""
+    root = os.path.relpath(context.root, context.cwd)
+    for file in plan.written:
+        yield f"wrote {os.path.normpath(f'{root}/{file.path}')}"
+    for path in plan.kept:
+        yield f"kept {os.path.normpath(f'{root}/{path}')}"
+    yield from _about_the_skill(facts, suite)
     yield ""
-    if missing:
-        yield f"First: {missing}"
-    yield "Next:"
-    install = " ".join(f"--install {agent}" for agent in keys)
-    program = started_as(sys.prefix)
+    written = {file.path for file in plan.written}
+    configuration = next((path for path in plan.kept if path.startswith("skillgym.config.")), None)
+    for need in _needs(context, runs, configuration, typescript=suite in written and suite.endswith(".ts")):
+        yield f"First: {need}"
+    yield "Next:" if root == "." else f"Next, in {root}:"
+    yield from _next_steps(runs, configuration)
+    yield ""
+    yield from _on_github(runs, None if WORKFLOW in written else _text(context, WORKFLOW) or "")
+    if suite in written:
+        yield "Then replace the two cases with tasks that an agent should manage in this repository."
+
+
+def _about_the_skill(facts: RepositoryFacts, suite: str) -> Iterator[str]:
+    """Which skill the evals are for, and how to choose another one."""
+    chosen = next((skill for skill in facts.skills_without_evals if skill.evals == suite), None)
+    if chosen:
+        yield ""
+        yield f"The evals are for the skill {chosen.name}. For another skill, run init in the folder of that skill."
+
+
+def _needs(
+    context: LaunchContext, runs: StarterAgents, configuration: str | None, *, typescript: bool
+) -> Iterator[str]:
+    """What has to be done before the suite can run."""
+    if typescript and (missing := wiring.missing_node(context)):
+        yield missing
+    for agent in runs.without_runner:
+        yield f"{configuration} has no runner for {agent}; add one whose agent.type is {agent}"
+
+
+def _next_steps(runs: StarterAgents, configuration: str | None) -> Iterator[str]:
+    """The commands to try. ``configuration``: the name of the configuration file, if it is kept."""
+    several, program = len(runs.names) > 1, started_as(sys.prefix)
+    install = " ".join(["doctor", *(f"--install {agent}" for agent in runs.names)])
+    installs = f"install the agent{'s' if several else ''}, " if runs.names else ""
+    keys = f"check {'their' if several else 'its'} key{'s' if len(runs.secrets) > 1 else ''}: {', '.join(runs.secrets)}"
+    checks = f"{keys} in the environment" if runs.secrets else "check what the runners need"
+    runners = f"the runners of {configuration}" if configuration else ", ".join(runs.names)
+    cost = "; costs a few cents" if runs.secrets else ""
     yield f"  {program} run --runner nop   # an agent that does nothing: each case fails and says why"
-    yield f"  {program} doctor {install}   # install the agent, check its key: {', '.join(names)} in the environment"
-    yield f"  {program} run   # with {', '.join(keys)}; costs a few cents"
-    yield ""
-    yield f"For the workflow, commit these files and create {_secrets(names)} on GitHub."
-    yield "Then replace the two cases with tasks that an agent should manage in this repository."
+    yield f"  {program} {install}   # {installs}{checks}"
+    yield f"  {program} run   # with {runners}{cost}"
+
+
+def _on_github(runs: StarterAgents, kept_workflow: str | None) -> Iterator[str]:
+    """What the workflow needs. ``kept_workflow``: its text, if it is kept; None: it was written."""
+    if kept_workflow is None:
+        secrets = f" and create {_secrets(runs.secrets)} on GitHub" if runs.secrets else ""
+        yield f"For the workflow, commit these files{secrets}."
+    elif missing := [name for name in runs.secrets if not re.search(rf"\b{name}\b", kept_workflow)]:
+        yield f"{WORKFLOW} does not pass {', '.join(missing)}: create {_secrets(missing)} on GitHub, and pass it there."
 
 
 def started_as(prefix: str) -> str:
@@ -143,5 +217,5 @@ def started_as(prefix: str) -> str:
     )
 
 
-def _secrets(names: list[str]) -> str:
+def _secrets(names: Sequence[str]) -> str:
     return f"the {'secret' if len(names) == 1 else 'secrets'} {', '.join(names)}"

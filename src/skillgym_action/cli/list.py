@@ -83,16 +83,17 @@ class _Listed:
 
 
 def _plan(settings: Settings, context: LaunchContext, *, cost: bool) -> _Listed:
-    from skillgym_action.cli.terminal import terminal_for
+    from skillgym_action.cli.terminal import show_configuration, terminal_for
 
     config = wiring.configuration(settings, context)
+    terminal = terminal_for(settings, context)
+    show_configuration(terminal, settings, context, config)
     runners, options = resolve.runners_and_options(settings, config, context)
     if cost and options.store is None:
         remedy = "name a --store that runs add their results to; see docs/how-to/control-costs.md of skillgym-action"
         raise UsageError("--cost without a store: nothing is known of earlier runs", remedy=remedy)
     if options.changed:
         options = replace(options, changed=replace(options.changed, verbose=True))
-    terminal = terminal_for(settings, context)
     with wiring.services_without_run(context, terminal, settings.agent_user, options.store if cost else None) as opened:
         plan = only_selected(pipeline.plan_run(opened, runners, options))
         expected = expected_of_plan(opened, plan, options) if cost else None

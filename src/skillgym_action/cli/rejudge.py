@@ -47,7 +47,15 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
         last_failed=stored.with_sessions,
         repetitions=stored.repetitions,
     )
-    options = replace(options, reuse=None, execute=execute, plan=plan, arms=replace(options.arms, stored=stored.arms))
+    options = replace(
+        options,
+        # Its configuration is that of the working directory, whatever the suites are.
+        discover=replace(options.discover, named_configuration=True),
+        reuse=None,
+        execute=execute,
+        plan=plan,
+        arms=replace(options.arms, stored=stored.arms),
+    )
     baseline = options.report.baseline
     same = baseline is not None and baseline.resolve() in (run_directory.resolve(), (run_directory / RESULTS).resolve())
     if same and "regression" in options.gate.fail_on:

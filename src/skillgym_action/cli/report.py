@@ -15,7 +15,7 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.shard_options import stored_plan
 from skillgym_action.storage.missing_shards import current_runs, unfinished_shards, with_missing_shards
 from skillgym_action.storage.session_artifacts import artifact_root
-from skillgym_action.storage.stored_runs import RESULTS, NoSuchRunError, stored_reports
+from skillgym_action.storage.stored_runs import NoSuchRunError, stored_reports, unfinished_run
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def _stored(runs: Iterable[str], settings: Settings, context: LaunchContext) -> 
     plan, killed = stored_plan(settings, context), list[Path]()
     stored = stored_reports(runs, context.cwd, confined=context.job is not None, unfinished=killed)
     if killed and not (stored and all(report.shard for _, report in stored)):
-        raise UsageError(
-            f"{killed[0]}: the run did not finish: it has no {RESULTS}", remedy="continue it with --resume"
-        )
+        raise unfinished_run(killed[0])
     current = current_runs(stored, plan)
     return with_missing_shards(current, plan) if plan else current
 

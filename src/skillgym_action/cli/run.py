@@ -39,7 +39,10 @@ def run_suites(settings: Settings, context: LaunchContext, *, command: str = "ru
 
 
 def _run(settings: Settings, context: LaunchContext, command: str) -> int:
+    from skillgym_action.cli.terminal import show_configuration, terminal_for
+
     config = wiring.configuration(settings, context)
+    show_configuration(terminal_for(settings, context), settings, context, config)
     runners, options = resolve.runners_and_options(settings, config, context)
     if settings.last_failed:
         options = _with_last_failed(options, settings, config, context)

@@ -426,7 +426,7 @@ EXAMPLES: dict[str, dict[str, list[object]]] = {
     },
     "EngineSection": {
         "type": ["dask"],
-        "address": ["tls://scheduler.example.com:8786"],
+        "address": ["dask://scheduler.example.com:8786"],
         "tls": [{"ca": "./tls/ca.pem", "cert": "./tls/cert.pem", "key": "../keys/key.pem"}],
         "slots": [64],
         "lostAfter": ["30s"],

@@ -41,8 +41,15 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "shard": "The shard that the run executed, such as `1/4`; absent if the run has no shards.",
         "planDigest": "SHA-256 of the stored plan to which the shard belongs, in hexadecimal digits.",
+        "wholePlan": (
+            "For a shard: the plan of all shards, before it was divided. Shards with different plans are not [one "
+            "run](../how-to/shards.md#shards-with-different-plans)."
+        ),
         "incomplete": "Reasons why results are missing, such as a missing shard, one sentence each.",
-        "missingShards": "Shards that are missing in a merged run, such as `3/4`.",
+        "missingShards": (
+            "Shards that are missing in a merged run, such as `3/4`, and shards that are from another plan than most "
+            "shards."
+        ),
         "stoppedEarly": (
             "True with `--stop-early`: each execution ended as soon as its status was certain. Rates then include only "
             "the first session of each execution."
@@ -104,6 +111,16 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "timeout": "Time limit of a session, in seconds, if one was set for all sessions.",
         "maxSteps": "Maximum number of model rounds of a session, if one was set for all sessions.",
         "onLimit": "Status of a session that exceeds its limit of time, steps or cost.",
+    },
+    "WholePlanEntry": {
+        "executions": "Number of executions in all shards, including invalid cases.",
+        "digest": (
+            "SHA-256 of the list of the executions in all shards (suite, case, runner, arm and, if the case sets its "
+            "own number of repetitions, this number), in hexadecimal digits."
+        ),
+        "repeat": "Number of repetitions of a case that does not set its own number.",
+        "require": "Number of repetitions of a case that must pass, `all` or `any`.",
+        "retry": "Number of retries of a repetition with failed assertions.",
     },
     "ArmSpendingEntry": {
         "arm": "Name of the arm.",

@@ -11,7 +11,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from skillgym_action.text.escaping import terminal_text
+from skillgym_action.text.escaping import terminal_line, terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.reporters.job_log import JobLog
     from skillgym_action.reporters.live import LiveTable
+    from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Settings
     from skillgym_action.text.redaction import Redactor
@@ -148,6 +149,15 @@ def terminal_for(settings: Settings, context: LaunchContext) -> Terminal:
         live=sys.stderr.isatty(),
         log=_job_log(settings) if context.job else None,
     )
+
+
+def show_configuration(terminal: Terminal, settings: Settings, context: LaunchContext, config: Config) -> None:
+    """Name the configuration file if users may not expect that it was found."""
+    from skillgym_action.settings.configuration_file import configuration_elsewhere  # imported late: it is slow
+
+    shown = configuration_elsewhere(settings, context, config)
+    if shown and not settings.quiet:
+        terminal.progress(f"configuration: {terminal_line(shown)}")
 
 
 def _job_log(settings: Settings) -> JobLog:

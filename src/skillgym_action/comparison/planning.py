@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.comparison.exact_tests import SampledPair, case_p, suite_p
 from skillgym_action.comparison.rates import mean
-from skillgym_action.comparison.verdict import LEVEL, could_show_regression
+from skillgym_action.comparison.verdict import LEVEL, MIN_RELEVANT_DROP, NOTHING_PASSED, could_show_regression
 from skillgym_action.model.samples import Samples
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAX_PLANNED_REPETITIONS = 100
 MAX_PLANNED_CASES = 100
 _FACTOR = 3.6  # from the standard error to the drop seen in 80 % of comparisons, found by simulation
+_LEAST = 0.8  # of the variance that a drop itself causes in cases that always passed, found by simulation, too
 _START, _ROUNDS = 0.2, 50  # of the fixed-point iteration
 _FUTILE = 0.2  # suite test of the first stage, above which only suspicious pairs are continued
 _FIRST_STAGE = 0.3  # share of the repetitions
@@ -52,13 +53,22 @@ class Difficulty:
 def detectable_drop(cases: int, base: int, head: int, difficulty: Difficulty | None = None) -> float:
     """The drop of all rates that 4 of 5 comparisons show, with ``base`` and ``head`` sessions of each case."""
     known = difficulty or Difficulty()
-    drop = _START
-    for _ in range(_ROUNDS):
-        middle = known.mean - drop / 2
-        within = (1 - known.icc) * middle * (1 - middle)
-        drop = _FACTOR * sqrt(max(0.0, within) * (1 / base + 1 / head) / cases)
-        drop = min(max(drop, 0.0), known.mean)
+    drop = min(_START, known.mean)
+    for _ in range(_ROUNDS if known.mean else 0):
+        drop = _FACTOR * sqrt(_variance(known, drop) * (1 / base + 1 / head) / cases)
+        drop = min(max(drop, MIN_RELEVANT_DROP), known.mean)  # a smaller drop is never called a regression
     return drop
+
+
+def _variance(known: Difficulty, drop: float) -> float:
+    """The variance of a session within its case, at the rates in the middle of the drop.
+
+    Cases that always passed and always failed have none in the baseline. If the rates of those that passed fall, their
+    sessions differ all the same: without this bound, any drop would seem to be detectable.
+    """
+    middle = known.mean - drop / 2
+    caused = drop / 2 * (1 - drop / (2 * known.mean))  # of cases that always passed, over all cases
+    return max((1 - known.icc) * middle * (1 - middle), _LEAST * caused)
 
 
 # --- can the plan decide at all? ----------------------------------------------------------------------
@@ -85,12 +95,15 @@ def cases_to_decide(base: int, head: int) -> int | None:
     return next((n for n in numbers if can_decide([passed] * n, head)), None)
 
 
-def planning_sentences(pairs: int, base: int, head: int, difficulty: Difficulty | None = None) -> tuple[str, ...]:
-    """What a plan of so many pairs can show, in words."""
-    size = f"{pairs:,} {'case' if pairs == 1 else 'cases'} x {head}"
-    if not can_decide([Samples(passed=base, judged=base)] * pairs, head):
+def planning_sentences(pairs: Sequence[SampledPair]) -> tuple[str, ...]:
+    """What a plan of these pairs can show, in words; at least one. ``head``: as many sessions as are planned."""
+    base, head = (min(samples.judged for samples in side) for side in zip(*pairs, strict=True))
+    size = f"{len(pairs):,} {'case' if len(pairs) == 1 else 'cases'} x {head}"
+    if not any(pair.base.passed for pair in pairs):
+        return (f"{size}: no comparison can show a regression: {NOTHING_PASSED}",)
+    if not could_show_regression(pairs):
         return (f"{size}: no comparison can show a regression, even if everything failed",)
-    points = ceil(100 * detectable_drop(pairs, base, head, difficulty))
+    points = ceil(100 * detectable_drop(len(pairs), base, head, Difficulty.of([pair.base for pair in pairs])))
     alone = next(n for n in range(1, MAX_PLANNED_REPETITIONS + 1) if cases_to_decide(n, n) == 1)
     single = f"one case that breaks from all to nothing needs {alone} or more repetitions in both runs"
     return (f"{size}: drops of {points} points or more are seen in 4 of 5 comparisons", single)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.comparison.exact_tests import SampledPair, case_p
 from skillgym_action.comparison.planning import (
-    Difficulty,
     cases_to_decide,
     planning_sentences,
     repetitions_to_decide,
@@ -36,8 +35,8 @@ def undecidable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) 
     pairs = list(_pairs(planned, base, first_only=stop_early or base.stopped_early))
     if not pairs:
         return Problem(
-            message="no regression could be shown: no case of this plan was judged in the baseline, on the same runner "
-            "and with the same prompt",
+            message="no regression could be shown: no case of this plan was judged in the baseline, on the same "
+            "runner, with the same prompt and without being expected to fail",
             remedy="name a baseline with the same cases, or remove regression from fail-on",
         )
     if not any(pair.base.passed for pair in pairs) or could_show_regression(pairs):
@@ -54,10 +53,7 @@ def undecidable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) 
 def detectable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) -> tuple[str, ...]:
     """What a comparison of the plan with ``base`` can show, in words; nothing if no case is in both."""
     pairs = list(_pairs(planned, base, first_only=stop_early or base.stopped_early))
-    if not pairs:
-        return ()
-    fewest = min(pair.base.judged for pair in pairs), min(pair.head.judged for pair in pairs)
-    return planning_sentences(len(pairs), *fewest, Difficulty.of([pair.base for pair in pairs]))
+    return planning_sentences(pairs) if pairs else ()
 
 
 def _remedy(pairs: Sequence[SampledPair], *, stop_early: bool) -> str:
@@ -71,8 +67,13 @@ def _remedy(pairs: Sequence[SampledPair], *, stop_early: bool) -> str:
 
 
 def _pairs(planned: PlannedSessions, base: RunReport, *, first_only: bool) -> Iterator[SampledPair]:
-    """Pairs with the samples of the baseline, and planned sessions of which none passes."""
-    for _, number, result in _matches(planned, base):
+    """Pairs with the samples of the baseline, and planned sessions of which none passes.
+
+    Cases that are expected to fail, now or in the baseline, are in no comparison.
+    """
+    for execution, number, result in _matches(planned, base):
+        if execution.case.expected_fail or result.expected_fail:
+            continue
         samples = samples_of(result, 1 if first_only else base.sampled_repetitions)
         if samples.judged:
             yield SampledPair(samples, Samples(passed=0, judged=1 if first_only else number))

@@ -21,6 +21,7 @@ from pydantic import (
 
 from skillgym_action.documents.json_schemas import AlsoAccepts, any_of, has, matching, words
 from skillgym_action.model.containers import ContainerBuild, ContainerLimits, ContainerSpec, NetworkMode, NetworkPolicy
+from skillgym_action.remote_limits import MAX_POLICY_HOSTS
 
 CPUS, PIDS = "cpus", "pids"
 MAX_CPUS = 1024
@@ -37,7 +38,8 @@ class ContainerKeyError(ValueError):
         self.key, self.message = key, message
 
 
-def _image(value: str) -> str:
+def image_name(value: str) -> str:
+    """The text, if it can be the name of an image. Raises ValueError."""
     if not _IMAGE.fullmatch(value):
         raise ValueError(f"{value!r} is not the name of an image, such as python:3.12-slim")
     return value
@@ -107,7 +109,7 @@ class NetworkSection(_Section):
 
     mode: Literal["none", "model-only", "allow-list", "open"]
     hosts: list[Annotated[Text, AfterValidator(_host), WithJsonSchema(matching(f"^{_HOST.pattern}$"))]] = Field(
-        default_factory=list
+        default_factory=list, json_schema_extra={"maxItems": MAX_POLICY_HOSTS}
     )
 
     @model_validator(mode="after")
@@ -116,6 +118,8 @@ class NetworkSection(_Section):
             raise ValueError("allow-list needs hosts")
         if self.mode != "allow-list" and self.hosts:
             raise ValueError(f"hosts have no effect with {self.mode}: write mode allow-list")
+        if len(self.hosts) > MAX_POLICY_HOSTS:
+            raise ValueError(f"there are more than {MAX_POLICY_HOSTS} hosts")
         return self
 
 
@@ -152,7 +156,7 @@ class ContainerKeys(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"allOf": CONTAINER_RULES})
 
-    image: Annotated[Text, AfterValidator(_image), WithJsonSchema(matching(f"^{_ascii(_IMAGE)}$"))] | None = None
+    image: Annotated[Text, AfterValidator(image_name), WithJsonSchema(matching(f"^{_ascii(_IMAGE)}$"))] | None = None
     build: ContainerBuildSection | None = None
     dockerfile: Annotated[Text, AfterValidator(_file), WithJsonSchema(_FILE)] | None = None
     workdir: Annotated[Text, AfterValidator(_workdir), WithJsonSchema(_WORKDIR)] | None = None

@@ -14,6 +14,7 @@ from skillgym_action.documents.located_values import (
     refuse_extremes,
     too_deep,
     too_many,
+    unreadable_number,
 )
 from skillgym_action.limits import MAX_DOCUMENT_VALUES
 
@@ -53,7 +54,7 @@ def read_json(text: str) -> LocatedValue:
     except RecursionError as error:
         raise too_deep(None) from error
     except ValueError as error:
-        raise NotationError(f"not JSON: {error}") from error
+        raise unreadable_number(text, "JSON", error) from error
     offsets = _Offsets(text)
     refuse_extremes(value, offsets.offset)
     if twice:

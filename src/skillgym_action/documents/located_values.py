@@ -22,6 +22,7 @@ KeyPath = tuple[str | int, ...]
 
 BLOCK = 64 * 1024
 _HUGE: int = 10**MAX_NUMBER_DIGITS
+_MANY_DIGITS = re.compile(rf"(?<![\w.\"'])[0-9](?:_?[0-9]){{{MAX_NUMBER_DIGITS}}}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,6 +120,12 @@ def too_many(offset: int | None) -> NotationError:
 def too_long(offset: int | None) -> NotationError:
     """The error for a number with more digits than a float can have."""
     return NotationError(f"a number has more than {MAX_NUMBER_DIGITS} digits", offset=offset)
+
+
+def unreadable_number(text: str, notation: str, error: ValueError) -> NotationError:
+    """The error for a text for which the standard reader raised ``error``: ``int()`` has a limit of digits itself."""
+    digits = _MANY_DIGITS.search(text)
+    return too_long(digits.start()) if digits else NotationError(f"not {notation}: {error}")
 
 
 def is_huge(number: int) -> bool:

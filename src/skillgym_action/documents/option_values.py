@@ -23,6 +23,17 @@ _DURATION = re.compile(
 )
 
 
+def _path(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("contains a NUL character, which no path has")
+    return text
+
+
+PathText = Annotated[str, AfterValidator(_path), WithJsonSchema(matching(r"^[^\0]*$"))]
+NamedPath = Annotated[str, Field(min_length=1), AfterValidator(_path), WithJsonSchema(matching(r"^[^\0]+$"))]
+"""A path that must not be empty."""
+
+
 def _words(value: object) -> object:
     """The words of a list, or of a text that separates them with commas or line ends."""
     lists = value if isinstance(value, list | tuple) else [value]

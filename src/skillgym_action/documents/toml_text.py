@@ -6,7 +6,14 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.located_values import LocatedValue, NotationError, refuse_extremes, too_deep, too_many
+from skillgym_action.documents.located_values import (
+    LocatedValue,
+    NotationError,
+    refuse_extremes,
+    too_deep,
+    too_many,
+    unreadable_number,
+)
 from skillgym_action.limits import MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES
 
 if TYPE_CHECKING:
@@ -36,7 +43,7 @@ def read_toml(text: str) -> LocatedValue:
     except RecursionError as error:
         raise too_deep(None) from error
     except ValueError as error:
-        raise NotationError(f"not TOML: {error}") from error
+        raise unreadable_number(text, "TOML", error) from error
     offsets = _offsets(text)
     refuse_extremes(value, offsets.get)
     return LocatedValue(value=value, offset=offsets.get, values=values)

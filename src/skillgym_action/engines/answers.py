@@ -20,11 +20,13 @@ from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.result import Attempt, SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
+from skillgym_action.model.verdicts import ASSERTIONS_PASSED, Status
 from skillgym_action.remote_limits import MAX_ANSWER_BYTES, MAX_ANSWER_LINE_BYTES
 from skillgym_action.sessions.judge import trouble_judgement
 from skillgym_action.sessions.run_session import execution_result
+from skillgym_action.storage.journal_contradictions import WORKER_LOST
 from skillgym_action.storage.journal_lines import ended_session
-from skillgym_action.storage.stored_sessions import session_result
+from skillgym_action.storage.stored_sessions import misfit, session_folder, session_result
 from skillgym_action.workspaces.workspace import extract_bundle
 
 if TYPE_CHECKING:
@@ -49,10 +51,11 @@ class InvalidAnswerError(Exception):
 def session_folders(execution: Execution, position: tuple[int, int]) -> dict[str, str]:
     """Folder of an answer -> folder of the run directory, for the session at ``position``."""
     repetition, number = position
-    name = f"{execution.directory}/repeat-{repetition}"
-    if number > 1:
-        return {SESSION: f"{name}/{RETRIES}{number}", WORKSPACE: f"workspaces/{name}-{RETRIES}{number}"}
-    return {SESSION: name, WORKSPACE: f"workspaces/{name}"}
+    archive = f"workspaces/{execution.directory}/repeat-{repetition}"
+    return {
+        SESSION: session_folder(execution, position),
+        WORKSPACE: f"{archive}-{RETRIES}{number}" if number > 1 else archive,
+    }
 
 
 def packed(directory: Path, execution: Execution, position: tuple[int, int]) -> bytes:
@@ -120,7 +123,7 @@ def accepted(answer: SessionLine, ticket: Ticket, execution: Execution, director
     Secrets that this process knows are taken out of both.
     """
     folders = session_folders(execution, (ticket.repetition, ticket.session))
-    entry = _checked_line(answer.line, ticket, folders[SESSION])
+    entry = _checked_line(answer.line, ticket, execution, folders[SESSION])
     for _ in _checked_entries(answer.archive):
         pass
     targets = {SESSION: directory.folder(folders[SESSION])}
@@ -150,7 +153,7 @@ def accepted(answer: SessionLine, ticket: Ticket, execution: Execution, director
     )
 
 
-def _checked_line(line: bytes, ticket: Ticket, folder: str) -> EndedSession:
+def _checked_line(line: bytes, ticket: Ticket, execution: Execution, folder: str) -> EndedSession:
     """The line, if it is about the session of the ticket. Raises InvalidAnswerError."""
     if len(line) > MAX_ANSWER_LINE_BYTES:
         raise InvalidAnswerError(f"its line has {len(line):,} bytes")
@@ -163,7 +166,29 @@ def _checked_line(line: bytes, ticket: Ticket, folder: str) -> EndedSession:
         raise InvalidAnswerError("its line is about another case")
     if {entry.result.directory, entry.result.attempts[0].directory} != {folder}:
         raise InvalidAnswerError("its line names the artifacts of another session")
+    if reason := misfit(execution, entry) or _claim(execution, entry):
+        raise InvalidAnswerError(f"its line is not that of a session of this run: {reason}")
     return entry
+
+
+def _claim(execution: Execution, entry: EndedSession) -> str | None:
+    """What a line says that only the coordinator knows, as a clause about the session; None: nothing.
+
+    A journal may say all of it, and the threshold that an option sets may have been another one.
+    """
+    case, judgement = execution.case, entry.result.judgement
+    if judgement.status is Status.SKIPPED:
+        return "it was skipped, but workers do not answer after a cancellation"
+    if entry.trouble and entry.trouble.kind == WORKER_LOST:
+        return f"it has the trouble {WORKER_LOST}, but its worker has answered"
+    if entry.result.attempts[0].run_attempt is not None:
+        return "it has the number of an attempt of the job"
+    is_scored = case.threshold is not None and case.trigger is None
+    is_by_assertions = entry.trouble is None and judgement.status in (*ASSERTIONS_PASSED, Status.EXPECTED_FAILED)
+    threshold = case.threshold if is_scored else None
+    if judgement.threshold != threshold and (judgement.threshold is not None or is_by_assertions):
+        return "its threshold is not that of its case"
+    return None
 
 
 def _checked_entries(archive: bytes) -> Iterator[BundleEntry]:

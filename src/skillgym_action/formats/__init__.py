@@ -96,6 +96,11 @@ class SuiteFile(Protocol):
         ...
 
     @property
+    def cancelled(self) -> bool:
+        """Whether the run was cancelled. Then the suite is not used, so that a format may stop reading it."""
+        ...
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """The files of the suite that were selected, relative to the repository root; (): all."""
         ...

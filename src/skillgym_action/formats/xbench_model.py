@@ -8,7 +8,8 @@ from pydantic import Discriminator, Field, Tag, WithJsonSchema
 
 from skillgym_action.documents.arm_sections import NAMED_ARMS, ArmSection
 from skillgym_action.documents.container_sections import MAX_CPUS, ContainerKeys
-from skillgym_action.documents.option_values import Count, Size  # noqa: TC001 - pydantic reads annotations
+from skillgym_action.documents.json_schemas import matching
+from skillgym_action.documents.option_values import Count, NamedPath, Size  # noqa: TC001 - pydantic reads annotations
 from skillgym_action.formats.xbench_expectations import ExpectationSection, Seconds, Text, XbenchSection
 from skillgym_action.formats.xbench_schema import WRITTEN_EXPECTATION
 
@@ -52,7 +53,9 @@ class SuiteLimitsSection(XbenchSection):
 class SuiteWorkspaceSection(XbenchSection, ContainerKeys):
     """``workspace``. Without ``templateDir`` it is a copy of the repository; ``bootstrap`` may be one shell line."""
 
-    template_dir: Text | None = Field(default=None, alias="templateDir")
+    template_dir: Annotated[NamedPath, WithJsonSchema(matching(r"^(?!/)[^\0]+$"))] | None = Field(
+        default=None, alias="templateDir"
+    )
     bootstrap: (
         Annotated[Annotated[Text, Tag("text")] | Annotated[SuiteBootstrapSection, Tag("object")], Discriminator(_shape)]
         | None

@@ -46,8 +46,8 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     loaded = _Tasks(source)
     for folder in folders:
         if folder in selected:
-            loaded.add(TaskFolder(folder=folder, root=root, opener=source.opener, refusal=source.refusal))
-    hidden = (TaskFolder(folder=folder, root=root, opener=None, refusal=source.refusal).shown() for folder in folders)
+            loaded.add(_task(source, folder, root))
+    hidden = (_task(source, folder, root).shown() for folder in folders)
     dataset = source.file.parent if is_file else source.file
     return BenchmarkSuite(
         path=source.path,
@@ -59,6 +59,16 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
         warnings=tuple(loaded.warnings),
         hidden=tuple(path for path in hidden if not path.startswith("/") and path != "."),
         digest=None if is_file else sha256("\n".join(folder.name for folder in folders).encode()).hexdigest(),
+    )
+
+
+def _task(source: SuiteFile, folder: Path, root: Path) -> TaskFolder:
+    return TaskFolder(
+        folder=folder,
+        root=root,
+        opener=source.opener,
+        refusal=source.refusal,
+        cancelled=lambda: source.cancelled,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,9 @@ from skillgym_action.harbor.suite_names import (
     TEST_SCRIPT,
     TESTS,
 )
-from skillgym_action.harbor.task_limits import MAX_COMPARED_BYTES, MAX_HARBOR_FILES
+from skillgym_action.harbor.task_limits import MAX_COMPARED_BYTES, MAX_HARBOR_BYTES, MAX_HARBOR_FILES
 from skillgym_action.model.errors import Location, Problem, SuiteError
+from skillgym_action.model.resource_limits import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
 HIDDEN_FOLDERS = (TESTS, SOLUTION)
+_CHUNK_BYTES = 1024**2
 _CANARY = re.compile(r"<!--.*canary.*-->|#.*canary.*", re.IGNORECASE)
 
 
@@ -37,13 +39,15 @@ _CANARY = re.compile(r"<!--.*canary.*-->|#.*canary.*", re.IGNORECASE)
 class TaskFolder:
     """A task as a folder. ``root``: of the repository; both are absolute.
 
-    ``refusal``: why a folder must not be read, such as a link on the way to it; None if it may.
+    ``refusal``: why a folder must not be read, such as a link on the way to it; None if it may. ``cancelled``: whether
+    the run was, so that no more files need to be read.
     """
 
     folder: Path
     root: Path
     opener: Opener | None
     refusal: Callable[[Path], str | None]
+    cancelled: Callable[[], bool]
 
     def shown(self, name: str = "") -> str:
         """The path of one of its files in messages: relative to the repository, if it is in it."""
@@ -103,10 +107,23 @@ class TaskFolder:
                 yield self.problem(name, message, "remove it from the environment")
 
     def _digests(self, part: str) -> Iterator[tuple[str, str]]:
-        """SHA-256 and path of each file in one of the folders, that is neither empty nor large; links are left out."""
+        """SHA-256 and path of each file in one of the folders, that is neither empty nor large; links are left out.
+
+        Raises SuiteError.
+        """
         for file in self._regular_files(part):
             if 0 < file.stat().st_size <= MAX_COMPARED_BYTES:
-                yield sha256(file.read_bytes()).hexdigest(), file.relative_to(self.folder).as_posix()
+                yield self._digest(file), file.relative_to(self.folder).as_posix()
+
+    def _digest(self, file: Path) -> str:
+        """SHA-256 of the content of a file. Raises SuiteError once the run is cancelled."""
+        content = sha256()
+        with file.open("rb") as opened:
+            while chunk := opened.read(_CHUNK_BYTES):
+                if self.cancelled():
+                    raise SuiteError("the run was cancelled")
+                content.update(chunk)
+        return content.hexdigest()
 
     def _regular_files(self, part: str) -> list[Path]:
         """The regular files below one of the folders, sorted; neither links nor what is behind them. Raises SuiteError.
@@ -122,12 +139,16 @@ class TaskFolder:
     def digest(self, part: str) -> str:
         """SHA-256 over the paths and contents of the files in one of the folders; those of links are left out.
 
-        Raises SuiteError.
+        Raises SuiteError, also for files that are too large together.
         """
-        whole = sha256()
-        for file in self._regular_files(part):
-            with file.open("rb") as opened:
-                content = file_digest(opened, "sha256").hexdigest()
+        whole, files = sha256(), self._regular_files(part)
+        if sum(file.stat().st_size for file in files) > MAX_HARBOR_BYTES:
+            message = f"its files have more than {format_size(MAX_HARBOR_BYTES)} together"
+            raise SuiteError.of(
+                self.problem(part, message, "put large files into the image, or let a script download them")
+            )
+        for file in files:
+            content = self._digest(file)
             whole.update(f"{file.relative_to(self.folder).as_posix()}\0{content}\n".encode(errors="surrogateescape"))
         return whole.hexdigest()
 

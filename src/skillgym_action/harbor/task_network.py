@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.containers import NetworkMode, NetworkPolicy
+from skillgym_action.remote_limits import MAX_POLICY_HOSTS
 
 if TYPE_CHECKING:
     from skillgym_action.documents.suite_values import SuiteValue
@@ -33,12 +34,14 @@ def _policy(section: SuiteValue) -> NetworkPolicy | None:
     """What a section asks for; None: nothing. Raises SuiteError."""
     mode = section.choice("network_mode", MODES)
     listed = section.get("allowed_hosts")
-    hosts = tuple(_host(host) for host in listed.items()) if listed else ()
+    hosts = tuple(dict.fromkeys(_host(host) for host in listed.items())) if listed else ()
     if mode != "allowlist" and listed:
         raise listed.error("only has an effect with an allow-list", 'write network_mode = "allowlist"')
+    if listed and len(hosts) > MAX_POLICY_HOSTS:
+        raise listed.error(f"has more than {MAX_POLICY_HOSTS} hosts", _HARBOR)
     if mode is None:
         return None
-    return NetworkPolicy(mode=MODES[mode], hosts=tuple(dict.fromkeys(hosts)))
+    return NetworkPolicy(mode=MODES[mode], hosts=hosts)
 
 
 def _legacy(environment: SuiteValue) -> NetworkPolicy | None:

@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from skillgym_action.documents.container_sections import image_name
 from skillgym_action.documents.suite_values import UNUSABLE, SuiteValue
 from skillgym_action.harbor.task_keys import AGENT, ENVIRONMENT, HEALTHCHECK, PACKAGE, SOLUTION, TOP, VERIFIER
 from skillgym_action.harbor.task_limits import MAX_HARBOR_SECONDS
 from skillgym_action.harbor.task_network import network_of
 from skillgym_action.model.containers import ContainerLimits, NetworkPolicy
 from skillgym_action.model.errors import SuiteError
-from skillgym_action.text.redaction import is_secret_name
+from skillgym_action.text.redaction import is_secret_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -98,7 +99,7 @@ class SettingsParser:
             title=self.unless(lambda: package.text("name")),
             tags=self.unless(lambda: self._tags(package)) or (),
             metadata=self.unless(lambda: _metadata(top, version)) or {},
-            image=self.unless(lambda: environment.text("docker_image")),
+            image=self.unless(lambda: _image(environment)),
             limits=self.unless(lambda: _limits(environment)) or ContainerLimits(),
             network=self.unless(lambda: network_of(environment, agent, verifier)) or NetworkPolicy(),
             workdir=self.unless(lambda: _absolute(environment, "workdir")),
@@ -184,7 +185,7 @@ class SettingsParser:
         if template is None:
             return text
         name, default = template[1], template[2]
-        if is_secret_name(name) and name in self._environment:
+        if name in self._environment and is_secret_variable(name, self._environment[name]):
             raise member.error(f"{name} is a secret, which tasks do not get", RUN_WITH_HARBOR)
         value = self._environment.get(name, default)
         if value is None:
@@ -294,6 +295,14 @@ def _bytes(environment: SuiteValue, key: str, old: str) -> int | None:
             raise written.error(f"contradicts {key}", f"keep {key}")
         size = older
     return None if size is None else size * _MEBIBYTE
+
+
+def _image(environment: SuiteValue) -> str | None:
+    name = environment.text("docker_image")
+    try:
+        return image_name(name) if name else None
+    except ValueError as error:
+        raise environment.member("docker_image").error(str(error)) from error
 
 
 def _absolute(section: SuiteValue, key: str) -> str | None:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.model.verdicts import JUDGED, NOT_BY_ASSERTIONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from skillgym_action.model.result import Outcome
+    from skillgym_action.model.result import Judgement, Outcome
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, SkillUnderTest
 
 SkillVersion = Literal["head", "base", "none"]
@@ -108,6 +110,15 @@ def case_in_arm(case: BenchmarkCase, arm: Arm) -> BenchmarkCase:
 def compared(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
     """The outcomes that are compared between arms."""
     return tuple([outcome for outcome in outcomes if not outcome.advisory and outcome.type not in SKILL_LOADS])
+
+
+def held_assertions(judgement: Judgement) -> tuple[bool | None, ...]:
+    """Whether each assertion that is compared counts as held; () unless the session was judged."""
+    if judgement.status not in JUDGED:
+        return ()
+    exceeded = judgement.origin in NOT_BY_ASSERTIONS
+    found = tuple(False if exceeded else outcome.passed for outcome in compared(judgement.outcomes))
+    return found or (not exceeded,)
 
 
 def _calls(prompt: str, skill: str) -> bool:

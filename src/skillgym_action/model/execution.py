@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.selection import CaseSelection
     from skillgym_action.model.session import AgentConfig
     from skillgym_action.model.session_report import Trouble
+    from skillgym_action.model.shard_plan import PlanContents
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
 
 
@@ -103,7 +104,8 @@ class Plan:
     ``warnings``: about files that are no suites, and filters that select nothing. ``nothing_selected``: that there is
     no suite, or why the filters leave no case of any shard; None: there are cases. ``unchanged``: that only changed
     skills were to run, and none has changed; None: otherwise. ``selection``: the executions that a change touches;
-    None: all run. ``shards_digest``: that of the stored plan whose shard this is; None: of none.
+    None: all run. ``shards_digest``: that of the stored plan whose shard this is; None: of none. ``all_shards``: what
+    all shards have, if this is one of several; None: it is the whole plan.
     """
 
     suites: tuple[BenchmarkSuite, ...]
@@ -115,3 +117,4 @@ class Plan:
     unchanged: str | None = None
     selection: CaseSelection | None = None
     shards_digest: str | None = None
+    all_shards: PlanContents | None = None

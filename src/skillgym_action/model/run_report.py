@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.links import Links
     from skillgym_action.model.result import Result
     from skillgym_action.model.selection import SelectionSummary
+    from skillgym_action.model.shard_plan import WholePlan
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.model.totals import ArmSpending, Totals
     from skillgym_action.model.uplift import Uplift
@@ -75,11 +76,12 @@ class RunReport:
     """A whole run; ``results`` are in the order of the plan; where suites have arms, those of the deciding arm.
 
     ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``; ``plan_digest``: of the
-    stored plan that it is of, None: of none. Times are ISO 8601 in UTC. ``incomplete``:
-    why results are missing, a sentence per reason. ``missing_shards``: such as ``3/4``, of merged runs; they are among
-    the reasons. ``merge_parents``: what ``commit`` merges, if it is a merge, such as
-    GitHub's test merge of a pull request. ``stopped_early``: executions ended as soon as their status was
-    certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
+    stored plan that it is of, None: of none; ``whole_plan``: what all shards of its run have in common, None: it is no
+    shard, or that is unknown. Times are ISO 8601 in UTC. ``incomplete``:
+    why results are missing, a sentence per reason. ``missing_shards``: such as ``3/4``, of merged runs, with those that
+    differ from the plan of the others; they are among the reasons. ``merge_parents``: what ``commit`` merges, if it is
+    a merge, such as GitHub's test merge of a pull request. ``stopped_early``: executions ended as soon as their status
+    was certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
     judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
     before 1.0. ``other_arms``: results of the arms that do not decide; ``uplifts``: what the comparison with them says.
     ``quarantined``: results that decide nothing, in the order of the plan.
@@ -105,6 +107,7 @@ class RunReport:
     merge_parents: tuple[str, ...] = ()
     shard: str | None = None
     plan_digest: str | None = None
+    whole_plan: WholePlan | None = None
     incomplete: tuple[str, ...] = ()
     missing_shards: tuple[str, ...] = ()
     stopped_early: bool = False

@@ -69,7 +69,9 @@ class Session:
 
     ``key``: path segments of the repetition's artifacts (suite, case, runner, repetition). ``home``: the agent's
     private home directory; ``scratch``: its temporary directory. ``timeout`` is in seconds, ``budget`` in US dollars.
-    ``files``: attached to the prompt. ``turn``: of a conversation, from 1; 0: it is none.
+    ``files``: attached to the prompt. ``turn``: of a conversation, from 1; 0: it is none. ``turns``: what the user says
+    in all turns, if a recorded conversation is replayed; (): it is none. ``root``: the repository that suites are read
+    from; None: unknown.
     ``prices``: configured by the user, by model name. ``settings``: of the case.
     ``plugins``: folders of plugins to load, for agents that load plugins.
     """
@@ -86,6 +88,8 @@ class Session:
     budget: float | None = None
     files: tuple[Path, ...] = ()
     turn: int = 0
+    turns: tuple[str, ...] = ()
+    root: Path | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
     settings: CaseAgentSettings = NO_CASE_SETTINGS
     plugins: tuple[Path, ...] = ()

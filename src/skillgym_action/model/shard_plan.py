@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
@@ -25,6 +25,33 @@ def key_of(execution: Execution) -> Key:
 def key_of_result(result: Result) -> Key | None:
     """What identifies the execution of a result; None for an invalid case or suite, which has no runner."""
     return (result.suite.path, result.case_id, result.runner.id, result.arm) if result.runner else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanContents:
+    """The executions of a plan, and its invalid cases: their number, and the SHA-256 of ``names``, in hexadecimal."""
+
+    executions: int
+    digest: str
+
+    @classmethod
+    def of(cls, names: Sequence[tuple[Key, int | None]]) -> PlanContents:
+        """``names``: keys, with the number of repetitions if the case has its own; in the order of the plan."""
+        return cls(executions=len(names), digest=sha256(json.dumps(names).encode()).hexdigest())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WholePlan:
+    """What the shards of one run have in common: ``executions`` and ``digest`` of all of them as in ``PlanContents``.
+
+    ``repeat``, ``require``, ``retry``: as in the options of the run.
+    """
+
+    executions: int
+    digest: str
+    repeat: int
+    require: int | Literal["all", "any"]
+    retry: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -223,15 +223,15 @@ class Invalid:
     def of(cls, problems: Iterable[Problem], case_id: str | None) -> Invalid:
         """The invalid case or suite with these problems, at least one: the first one, which names the others."""
         first, *others = problems
-        also = "".join(f"; also {_key_path_beside(first, problem)}: {problem.message}" for problem in others)
+        also = "".join(f"; also {_beside(first, problem)}" for problem in others)
         return cls(problem=replace(first, message=first.message + also), case_id=case_id)
 
 
-def _key_path_beside(first: Problem, other: Problem) -> str:
-    """The key path of ``other``; with its file, if that is not the file of ``first``."""
+def _beside(first: Problem, other: Problem) -> str:
+    """The key path and the message of ``other``; with its file, if that is not the file of ``first``."""
     path = other.location.path if other.location else ""
     is_elsewhere = first.location is None or first.location.path != path
-    return f"{path}: {other.key_path}" if is_elsewhere and path else f"{other.key_path}"
+    return ": ".join(part for part in (path if is_elsewhere else "", other.key_path, other.message) if part)
 
 
 SuiteChange = Literal["differs", "added", "unidentified", "not-compared"]

@@ -80,7 +80,7 @@ def promoted(facts: SessionFacts, redactor: Redactor, home: str, *, case_id: str
         origin=cast("dict[str, object]", clean.value(origin, "the origin")),
     )
     template = clean.tree(facts.template, "template", paths=False)
-    recording = _recording(facts, clean)
+    recording = _recording(facts, clean, prompt)
     left_out = sorted(facts.template.keys() - template.keys())
     notes = [clean.text(note, "a note") for note in (*facts.notes, *_about_case(facts, turns))]
     if left_out:
@@ -112,10 +112,13 @@ def recording_path(suite_name: str, case_id: str, runner: str) -> str:
     return "/".join((path_key(suite_name), path_key(case_id), path_key(runner), "repeat-1"))
 
 
-def _recording(facts: SessionFacts, clean: CleanTexts) -> FileTree:
-    """The session as `replay` plays it: its report, the list of its changes, and the changed files."""
+def _recording(facts: SessionFacts, clean: CleanTexts, prompt: str) -> FileTree:
+    """The session as `replay` plays it: its report, the list of its changes, and the changed files.
+
+    It gets the prompt of the case, which is that of the session made clean: `replay` plays no session of another one.
+    """
     report = cast("dict[str, object]", clean.value(to_json(facts.report), "the recorded session"))
-    report["cwd"] = "/workspace"
+    report["cwd"], report["prompt"] = "/workspace", prompt
     report.pop("rawArtifacts", None)
     changed = clean.tree(facts.changed, _CHANGES, paths=True)
     summary = {

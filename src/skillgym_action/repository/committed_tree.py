@@ -18,7 +18,7 @@ from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.filesystem.folder import Folder
 from skillgym_action.filesystem.unpacking import unpack
 from skillgym_action.limits import MAX_BUNDLE_LINK_BYTES, MAX_HISTORY_COMMITS
-from skillgym_action.repository.repository import SAFE_GIT_OPTIONS
+from skillgym_action.repository.repository import BASE_BRANCHES, SAFE_GIT_OPTIONS
 from skillgym_action.repository.walk import GIT
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ GIT_ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
 }
 GIT_OPTIONS = (*SAFE_GIT_OPTIONS, "-c", "protocol.allow=never")
-BASE_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _LS_TREE_LINE = re.compile(rb"(\d{6}) (blob|tree|commit) ([0-9a-f]{40,64})\t(.+)", re.DOTALL)
 _LS_TREE_SIZE = re.compile(rb"\d{6} blob [0-9a-f]{40,64} +(\d+)\t(.+)", re.DOTALL)
 _FILE_MODES = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}

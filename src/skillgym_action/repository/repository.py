@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -32,6 +33,8 @@ CHUNK = 1024 * 1024
 # names: a commit or an agent may have written that configuration.
 NO_PROGRAMS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 SAFE_GIT_OPTIONS = ("-c", "safe.directory=*", *NO_PROGRAMS)
+BASE_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+"""Where the base of a commit is looked for if nothing names it: the first of these branches that exists."""
 IDENTITY = (
     "-c",
     "user.name=skillgym-action",
@@ -47,6 +50,7 @@ COMMIT_ALL = (
     (*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace"),
 )
 """Arguments of the git commands that make a folder a repository, with everything in it as its only commit."""
+_BRANCH = re.compile(r"refs/(?:heads|remotes/origin)/(?!HEAD$)(.+)")
 
 
 def repository_root(start: Path) -> Path:
@@ -82,6 +86,10 @@ class Repository:
         listed = self._git("ls-files", "-z", "--cached") if self.has_git else b""
         return frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
 
+    def raise_if_cancelled(self) -> None:
+        """Raises InterruptedError, an OSError, once the run is cancelled."""
+        self._processes.cancelled.raise_if_cancelled()
+
     def commit(self) -> str | None:
         """The id of the commit that is checked out; None without git or without a commit."""
         with suppress(OSError):
@@ -107,12 +115,15 @@ class Repository:
         return None
 
     def default_branch(self) -> str:
-        """The default branch of the remote ``origin``; else the branch that is checked out; else ``main``."""
-        for names in (("refs/remotes/origin/HEAD", "refs/remotes/origin/"), ("HEAD", "refs/heads/")):
+        """The name of the first of ``BASE_BRANCHES`` that exists; else the branch that is checked out, or ``main``."""
+        # Full names: a tag may have the name of a branch.
+        refs = [f"refs/{'remotes' if '/' in name else 'heads'}/{name}" for name in BASE_BRANCHES]
+        existing = (("rev-parse", "--verify", "--quiet", "--symbolic-full-name", ref) for ref in refs)
+        checked_out = ("symbolic-ref", "--quiet", "HEAD")  # also before the first commit
+        for arguments in (*existing, checked_out) if self.has_git else ():
             with suppress(OSError):
-                found = self._git("symbolic-ref", "--quiet", names[0]).decode().strip() if self.has_git else ""
-                if found.startswith(names[1]):
-                    return found.removeprefix(names[1])
+                if found := _BRANCH.fullmatch(self._git(*arguments).decode().strip()):
+                    return found[1]
         return "main"
 
     def copy_to(self, target: Path, exclude: Iterable[str]) -> None:
@@ -185,7 +196,7 @@ class Repository:
         With ``exclusions``, entries that cannot be read are left out; otherwise they are errors.
         """
         for name in names:
-            self._processes.cancelled.raise_if_cancelled()
+            self.raise_if_cancelled()
             if exclusions and exclusions.has(name):
                 continue
             with _path_in_errors(name), suppress(FileNotFoundError, *([PermissionError] if exclusions else [])):

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import os
 import stat
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_TEMPLATE_DIGEST_FILES
+from skillgym_action.limits import MAX_SUITE_DIGEST_FILE_BYTES, MAX_TEMPLATE_DIGEST_FILES
 from skillgym_action.repository.walk import REGULAR_FILE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.repository.repository import Repository
 
+_PART_BYTES = 1024**2
+
 
 def suite_digest(suite: BenchmarkSuite, repository: Repository) -> str | None:
-    """SHA-256 of the suite's file, or of the list of its files if ``suite.hidden`` names others; None if unreadable.
+    """SHA-256 of the suite's file, or of the list of its files if ``suite.hidden`` names others.
 
-    A folder in ``suite.hidden`` means the files below it that git does not ignore.
+    None: a file is unreadable or too large, or the run is cancelled. A folder in ``suite.hidden`` means the files below
+    it that git does not ignore.
     """
     if suite.digest is None or not suite.hidden:
         return suite.digest
     try:
         paths = {path for hidden in suite.hidden for path in _files_at(repository, hidden)}
         lines = [f"{suite.path}\0file {suite.digest}\n"]
-        lines += [f"{path}\0{kind_and_digest(repository.root / path)}\n" for path in sorted(paths - {suite.path})]
+        for path in sorted(paths - {suite.path}):
+            file = repository.root / path
+            if os.lstat(file).st_size > MAX_SUITE_DIGEST_FILE_BYTES:
+                return None
+            lines.append(f"{path}\0{kind_and_digest(file, repository.raise_if_cancelled)}\n")
     except OSError:
         return None
     return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
@@ -36,7 +44,8 @@ def suite_digest(suite: BenchmarkSuite, repository: Repository) -> str | None:
 def template_digest(suite: BenchmarkSuite, repository: Repository) -> str | None:
     """SHA-256 of the list of files in the workspace templates of a suite and its cases, those that git does not ignore.
 
-    None without a template, if one is unreadable, or if there are more than ``MAX_TEMPLATE_DIGEST_FILES``.
+    None without a template, if one is unreadable, if there are more than ``MAX_TEMPLATE_DIGEST_FILES``, or if the run
+    is cancelled.
     """
     specs = (suite.workspace, *(case.workspace for case in suite.cases if case.workspace))
     templates = sorted({spec.template for spec in specs if spec.source == "template" and spec.template})
@@ -49,7 +58,8 @@ def template_digest(suite: BenchmarkSuite, repository: Repository) -> str | None
         lines = []
         for folder, path in files:
             file = repository.root / path
-            lines.append(f"{os.path.relpath(file, folder)}\0{kind_and_digest(file)}\n")
+            content = kind_and_digest(file, repository.raise_if_cancelled)
+            lines.append(f"{os.path.relpath(file, folder)}\0{content}\n")
     except OSError:
         return None
     return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
@@ -60,12 +70,19 @@ def _files_at(repository: Repository, path: str) -> list[str]:
     return list(repository.files(target)) if target.is_dir() and not target.is_symlink() else [path]
 
 
-def kind_and_digest(file: Path) -> str:
-    """The kind of a file, and the SHA-256 of its content or of the link's target. Raises OSError."""
+def kind_and_digest(file: Path, checked: Callable[[], None] = lambda: None) -> str:
+    """The kind of a file, and the SHA-256 of its content or of the link's target. Raises OSError.
+
+    ``checked`` is called after each part of a file, and may raise.
+    """
     mode = os.lstat(file).st_mode
     if stat.S_ISLNK(mode):
         return f"link {sha256(os.fsencode(os.readlink(file))).hexdigest()}"
     if not stat.S_ISREG(mode):
         return "other"
+    content = sha256()
     with open(file, "rb", opener=lambda path, _: os.open(path, REGULAR_FILE)) as opened:
-        return f"file {file_digest(opened, 'sha256').hexdigest()}"
+        while part := opened.read(_PART_BYTES):
+            content.update(part)
+            checked()
+    return f"file {content.hexdigest()}"

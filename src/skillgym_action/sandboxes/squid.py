@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import SandboxError
-from skillgym_action.remote_limits import MAX_POLICY_HOSTS
+from skillgym_action.remote_limits import MAX_MODEL_HOSTS, MAX_POLICY_HOSTS
 
 if TYPE_CHECKING:
     from skillgym_action.model.containers import NetworkPolicy
@@ -62,8 +62,9 @@ _REFUSED = re.compile(rb"(?P<client>[0-9.]{7,15}) TCP_DENIED\S* (?P<target>\S+)"
 
 def configuration(policy: NetworkPolicy) -> str:
     """The configuration that lets containers connect to the hosts of a policy. Raises SandboxError for a bad one."""
-    if not policy.hosts or len(policy.hosts) > MAX_POLICY_HOSTS:
-        raise SandboxError(f"network mode {policy.mode} needs 1 to {MAX_POLICY_HOSTS} hosts")
+    most = MAX_POLICY_HOSTS + MAX_MODEL_HOSTS
+    if not policy.hosts or len(policy.hosts) > most:
+        raise SandboxError(f"network mode {policy.mode} needs 1 to {most} hosts")
     lines = []
     for number, host in enumerate(dict.fromkeys(policy.hosts)):
         name, port = _host_and_port(host)

@@ -16,13 +16,13 @@ from skillgym_action.agents import AGENTS, agent_named
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.limits import MAX_LOG_COMMAND_CHARACTERS, MAX_STORED_DIFF_CHARACTERS, MIN_TURN_SECONDS
-from skillgym_action.model.arm import compared
+from skillgym_action.model.arm import held_assertions
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import Attempt, Judgement, Result, SessionResult
 from skillgym_action.model.session import NEVER_RAN, NO_CASE_SETTINGS, Ending, Session, SessionPlaces
 from skillgym_action.model.session_report import Cost, SessionReport, Trouble, Usage
-from skillgym_action.model.verdicts import GREEN, JUDGED, NOT_BY_ASSERTIONS
+from skillgym_action.model.verdicts import GREEN
 from skillgym_action.processes.outputs import OutputFile
 from skillgym_action.reporters.wording import duration
 from skillgym_action.sessions import hooks
@@ -144,7 +144,7 @@ class _SessionRun:
             directory=self._directory,
             failure_class=judgement.failure_class,
             message=judgement.failure.message if judgement.failure else None,
-            held=_held(judgement) if self._execution.arm else (),
+            held=held_assertions(judgement) if self._execution.arm else (),
             score=judgement.score,
         )
 
@@ -320,6 +320,8 @@ class _SessionRun:
             max_steps=self._options.max_steps or execution.case.max_steps,
             budget=execution.budget,
             files=execution.case.files,
+            turns=execution.case.conversation.turns if execution.case.conversation else (),
+            root=self._services.suites.root,
             prices=self._services.prices,
             settings=execution.case.agent or NO_CASE_SETTINGS,
             plugins=tuple(places.workspace / path for path in workspace.installed.plugins),
@@ -445,15 +447,6 @@ def with_refused_connections(judgement: Judgement, refused: Sequence[RefusedConn
     more = len(refused) - MAX_LISTED_CONNECTIONS
     also = f"; the container's network refused: {shown}" + (f" and {more} more" if more > 0 else "")
     return replace(judgement, failure=replace(judgement.failure, message=judgement.failure.message + also))
-
-
-def _held(judgement: Judgement) -> tuple[bool | None, ...]:
-    """Whether each assertion that is compared counts as held; () unless the session was judged."""
-    if judgement.status not in JUDGED:
-        return ()
-    exceeded = judgement.origin in NOT_BY_ASSERTIONS
-    found = tuple(False if exceeded else outcome.passed for outcome in compared(judgement.outcomes))
-    return found or (not exceeded,)
 
 
 def _trouble(capture: Capture, timeout: float, of_agent: Trouble | None) -> Trouble | None:

@@ -33,7 +33,8 @@ class ArmOptions:
     """In which arms suites run.
 
     ``configured``: those of the configuration file, for suites without arms of their own. ``selected``: names, and for
-    skills the words ``auto``, ``with``, ``without`` and ``old``; (): all configured ones, and ``auto``. ``base``: the
+    skills the words ``auto``, ``with``, ``without`` and ``old``; (): all configured ones, and ``auto``. ``by_option``:
+    whether an option or an input selects them, which is meant for the suites of this run. ``base``: the
     commit of the base branch; None: looked for. ``changed_skills``: only suites whose skill or evals differ from it.
     ``stored``: names of the arms of stored sessions by suite path, the deciding one first; None: a new run.
     ``folders``: files and folders that arms name, and the file that names them, which no workspace contains.
@@ -41,6 +42,7 @@ class ArmOptions:
 
     configured: tuple[Arm, ...] = ()
     selected: tuple[str, ...] = ()
+    by_option: bool = False
     base: str | None = None
     changed_skills: bool = False
     stored: Mapping[str, tuple[str, ...]] | None = None
@@ -59,6 +61,7 @@ def arm_options(settings: Settings, config: Config, context: LaunchContext) -> A
     return ArmOptions(
         configured=configured,
         selected=selected,
+        by_option=bool(settings.arms),
         base=event.base if event else None,
         changed_skills=settings.changed_skills,
         folders=tuple(

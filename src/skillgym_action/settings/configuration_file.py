@@ -76,19 +76,27 @@ class Config:
 
 def find_config(start: Path, stop: Path) -> Path | None:
     """The closest ``skillgym.config.*`` from ``start`` upward to ``stop``. Raises ConfigError for two in one folder."""
+    found = closest_configs(start, stop)
+    if len(found) > 1:
+        raise ConfigError(
+            f"two configuration files in {found[0].parent}: {', '.join(path.name for path in found)}",
+            remedy="keep one of them, or name it with --config",
+        )
+    return found[0] if found else None
+
+
+def closest_configs(start: Path, stop: Path) -> list[Path]:
+    """The files ``skillgym.config.*`` of the closest folder that has one, from ``start`` upward to ``stop``.
+
+    Raises OSError for a folder that cannot be read.
+    """
     for folder in (start, *start.parents):
         named = (folder / f"skillgym.config{ending}" for ending in (*KINDS, *PROGRAMS))
-        found = [path for path in named if path.is_symlink() or (path.exists() and not path.is_dir())]
-        if len(found) > 1:
-            raise ConfigError(
-                f"two configuration files in {folder}: {', '.join(path.name for path in found)}",
-                remedy="keep one of them, or name it with --config",
-            )
-        if found:
-            return found[0]
+        if found := [path for path in named if path.is_symlink() or (path.exists() and not path.is_dir())]:
+            return found
         if folder == stop:
-            return None
-    return None
+            break
+    return []
 
 
 def read_config(
@@ -293,6 +301,17 @@ def read_configuration(settings: Settings, context: LaunchContext, run_program: 
     else:
         config = read_config(path, _shown(path, settings, context), run_program, source.checkout)
     return config.with_runners(settings.runners) if settings.runners else config
+
+
+def configuration_elsewhere(settings: Settings, context: LaunchContext, config: Config) -> str | None:
+    """The configuration file as messages name it, if it is neither named nor where users expect it; else None.
+
+    They expect it in the root of the repository and in the working directory.
+    """
+    source = context.suite_source
+    if settings.config or config.path is None or config.path.parent in (source.root, source.cwd):
+        return None
+    return _shown(config.path, settings, context)
 
 
 def _shown(path: Path, settings: Settings, context: LaunchContext) -> str:

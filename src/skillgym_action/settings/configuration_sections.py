@@ -15,19 +15,22 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticKnownError
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
 from skillgym_action.documents.arm_sections import ArmsByName, VariableText, references
 from skillgym_action.documents.container_sections import CONTAINER_RULES, ISOLATED, MAX_CPUS, ContainerKeys
-from skillgym_action.documents.json_schemas import TEXTS, AlsoAccepts, matching, words
+from skillgym_action.documents.json_schemas import TEXTS, AlsoAccepts, has, matching, words
 from skillgym_action.documents.option_values import (
     WHOLE,
     WRITTEN_DURATION,
     Count,
     Duration,
     Milliseconds,
+    NamedPath,
     NonNegativeFloat,
     NonNegativeInt,
+    PathText,
     PositiveFloat,
     PositiveInt,
     Require,
@@ -43,6 +46,7 @@ from skillgym_action.limits import MAX_JUDGE_VOTES, MAX_PATTERN_CHARACTERS
 from skillgym_action.model.errors import did_you_mean
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.token_snapshots import Metric
+from skillgym_action.settings.engine_options import CLUSTER_ADDRESS, OF_TLS
 from skillgym_action.settings.foreign_options import SKILLGYM_REPORTERS, reporter_of_skillgym
 from skillgym_action.settings.option_types import FailOn, Keep, OnLimit, Reuse, Schedule, Stop, StoreName
 from skillgym_action.settings.provider_limits import ProviderName, ProviderSection
@@ -62,13 +66,15 @@ class _Model(BaseModel):
 AGENT_TYPES = tuple(name for name, listing in AGENTS.items() if listing.format is None and not listing.internal)
 
 
-def _agent_type(value: object) -> object:
+def _agent_type(value: str) -> str:
     if value not in AGENT_TYPES:
-        raise ValueError(f"unknown agent {value!r}; {did_you_mean(str(value), AGENT_TYPES)}")
+        raise ValueError(f"unknown agent {value!r}; {did_you_mean(value, AGENT_TYPES)}")
     return value
 
 
 def _exact_version(value: object) -> object:
+    if isinstance(value, dict | list | bool):
+        raise PydanticKnownError("string_type")
     if not isinstance(value, str) or not EXACT_VERSION.fullmatch(value):
         raise ValueError(f"{value!r} is not an exact version, such as 1.2.3")
     return value
@@ -91,10 +97,44 @@ Environment = Annotated[dict[str, VariableText], BeforeValidator(references), Al
 """Variables with their values, or a list of variables whose values are passed on."""
 
 
+def _with(key: str, value: str) -> dict[str, JsonValue]:
+    """The schema of a mapping in which a key has this value."""
+    return {"required": [key], "properties": {key: {"const": value}}}
+
+
+def _filled(key: str) -> dict[str, JsonValue]:
+    """The schema of a mapping in which a key is set, and not empty."""
+    return {"required": [key], "properties": {key: {"not": {"enum": _NOTHING}}}}
+
+
+_NOTHING: list[JsonValue] = [None, "", []]
+_FROM_NPM: list[JsonValue] = [name for name in AGENT_TYPES if AGENTS[name].package]
+_AGENT_RULES: list[JsonValue] = [
+    {
+        "description": "An agent of type command needs command.",
+        "if": _with("type", "command"),
+        "then": _filled("command"),
+    },
+    {
+        "description": "An agent of type replay needs sessions.",
+        "if": _with("type", "replay"),
+        "then": _filled("sessions"),
+    },
+    {
+        "description": "A version is for agents that are installed from npm, without a command that names the program.",
+        "if": has("version"),
+        "then": {"properties": {"type": {"enum": _FROM_NPM}, "command": {"enum": _NOTHING}}},
+    },
+]
+"""What JSON Schemas say of the keys of an agent together; ``runners`` refuses the rest when it is selected."""
+
+
 class AgentSection(_Model):
     """``runners.<id>.agent``."""
 
-    type: Annotated[str, BeforeValidator(_agent_type), WithJsonSchema(words(AGENT_TYPES))]
+    model_config = ConfigDict(json_schema_extra={"allOf": _AGENT_RULES})
+
+    type: Annotated[str, AfterValidator(_agent_type), WithJsonSchema(words(AGENT_TYPES))]
     model: str | None = None
     version: (
         Annotated[str, BeforeValidator(_exact_version), WithJsonSchema(matching(f"^(?:{EXACT_VERSION.pattern})$"))]
@@ -105,7 +145,7 @@ class AgentSection(_Model):
     env: Environment = {}
     budget: PositiveFloat | None = None
     output: Literal["text", "events"] = "text"
-    sessions: str | None = None
+    sessions: PathText | None = None
 
 
 class RunnerSection(_Model):
@@ -135,8 +175,8 @@ class WorkspaceSection(_Model, ContainerKeys):
     model_config = ConfigDict(json_schema_extra={"allOf": [*CONTAINER_RULES, ISOLATED]})
 
     mode: Literal["none", "shared", "isolated"]
-    cwd: str | None = None
-    template_dir: str | None = None
+    cwd: PathText | None = None
+    template_dir: PathText | None = None
     bootstrap: BootstrapSection | None = None
     limits: WorkspaceLimitsSection | None = None
 
@@ -164,8 +204,8 @@ class LimitsSection(_Model):
 class RunSection(_Model):
     """``run``."""
 
-    cwd: str | None = None
-    output_dir: str | None = None
+    cwd: PathText | None = None
+    output_dir: PathText | None = None
     reporter: Annotated[str | None, BeforeValidator(_reporter), WithJsonSchema(words(SKILLGYM_REPORTERS))] = None
     schedule: Schedule | None = None
     max_parallel: PositiveInt | None = None
@@ -178,9 +218,9 @@ class RunSection(_Model):
     retry_failed: NonNegativeInt | None = None
     max_steps: PositiveInt | None = None
     workspace: WorkspaceSection | None = None
-    tags: tuple[str, ...] = ()
+    tags: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     fail_on: FailOn | None = None
-    baseline: str | None = None
+    baseline: PathText | None = None
     baseline_optional: Switch = False
     max_cost: PositiveFloat | None = None
     allow_partial: Switch = False
@@ -219,7 +259,7 @@ class ToleranceSection(_Model):
 class SnapshotsSection(_Model):
     """``snapshots``: stored token counts that executions are compared with."""
 
-    path: Annotated[str | None, Field(min_length=1)] = None
+    path: NamedPath | None = None
     metric: Metric = "totalTokens"
     tolerance: ToleranceSection
 
@@ -248,7 +288,7 @@ class ReportSection(_Model):
     review_comments: Switch | None = None
     status: StatusMode | None = None
     html: Switch | None = None
-    templates: str | None = None
+    templates: PathText | None = None
 
 
 def _texts(value: object) -> object:
@@ -260,7 +300,7 @@ def _texts(value: object) -> object:
 class SkillsSection(_Model):
     """``skills``: suites of skills. ``path``: the folder of the skill under test, relative to the file."""
 
-    path: Annotated[str | None, Field(min_length=1)] = None
+    path: NamedPath | None = None
     workspace: Literal["empty", "repository"] = "empty"
     trigger_rounds: PositiveInt = 5
     arms: Annotated[Words, BeforeValidator(_texts), AlsoAccepts({"type": "string"})] = ()
@@ -301,19 +341,44 @@ class InputSection(_Model):
 class TlsSection(_Model):
     """``engine.tls``: files in PEM format, relative to the configuration file."""
 
-    ca: Annotated[str, Field(min_length=1)]
-    cert: Annotated[str, Field(min_length=1)]
-    key: Annotated[str, Field(min_length=1)]
+    ca: NamedPath
+    cert: NamedPath
+    key: NamedPath
 
 
 _RETRIES: dict[str, JsonValue] = {"type": "integer", "minimum": 0}
+_HYPHENATED = {"lost-after": "lostAfter", "lost-retries": "lostRetries"}
+_ENGINE_RULES: list[JsonValue] = [
+    {
+        "description": "An engine of type dask needs the address of its scheduler. Only loopback needs no TLS.",
+        "if": _with("type", "dask"),
+        "then": {"required": ["address"], "properties": {"address": matching(CLUSTER_ADDRESS)}},
+    },
+    {
+        "description": "A scheduler with TLS needs certificates.",
+        "if": {
+            "required": ["type", "address"],
+            "properties": {"type": {"const": "dask"}, "address": matching(OF_TLS)},
+        },
+        "then": has("tls"),
+    },
+    {"description": "lost-after is another name of lostAfter.", "not": {"required": ["lost-after", "lostAfter"]}},
+    {
+        "description": "lost-retries is another name of lostRetries.",
+        "not": {"required": ["lost-retries", "lostRetries"]},
+    },
+]
+"""What JSON Schemas say of the keys of an engine together."""
 
 
 class EngineSection(_Model):
     """``engine``: where sessions run. ``slots``: sessions at once; ``wait``: for a worker, as long as there is none."""
 
     model_config = ConfigDict(
-        json_schema_extra={"patternProperties": {"^lost-after$": WRITTEN_DURATION, "^lost-retries$": _RETRIES}}
+        json_schema_extra={
+            "patternProperties": {"^lost-after$": WRITTEN_DURATION, "^lost-retries$": _RETRIES},
+            "allOf": _ENGINE_RULES,
+        }
     )
 
     type: Literal["local", "dask"]
@@ -330,7 +395,10 @@ class EngineSection(_Model):
         """``lost-after`` and ``lost-retries``, as options are written, are accepted as well."""
         if not isinstance(value, dict):
             return value
-        return {camel_case(str(key).replace("-", "_")) if "-" in str(key) else key: each for key, each in value.items()}
+        for written, name in _HYPHENATED.items():
+            if written in value and name in value:
+                raise ValueError(f"{written} is another name of {name}, which is there, too")
+        return {_HYPHENATED.get(key, key): each for key, each in value.items()}
 
 
 class ConfigFile(_Model):

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
 
 LOCAL = "local"
 DASK_EXTRA = "pip install 'skillgym-action[dask]'"
-_ADDRESS = re.compile(r"(dask|tls|tcp)://(\[[0-9a-fA-F:.]+\]|[^\s/:@?#\[\]]+):([0-9]{1,5})")
+_HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s/:@?#\[\]]+)"
+_ADDRESS = re.compile(rf"(dask|tls|tcp)://{_HOST}:([0-9]{{1,5}})")
+_LOOPBACK = r"(localhost|127(\.(0|[1-9][0-9]{0,2})){3}|\[127(\.(0|[1-9][0-9]{0,2})){3}\]|\[[0:]*:0{0,3}1\])"
+_PORT = r"(?!0+$)([0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+CLUSTER_ADDRESS = rf"^((dask|tls)://{_HOST}|tcp://{_LOOPBACK}):{_PORT}$"
+"""The pattern of what ``cluster_address`` accepts, for JSON Schemas; a few addresses that are none match it, too."""
+OF_TLS = "^(dask|tls)://"
 
 
 class EngineSettings(ProviderSettings, BaseModel):
@@ -84,7 +90,7 @@ def engine_options(settings: Settings, config: Config, context: LaunchContext) -
         return None
     named = settings.engine or (section.address if section else None)
     if named is None:
-        raise ConfigError("engine: an engine of type dask needs an address", remedy="add address: tls://HOST:PORT")
+        raise ConfigError("engine: an engine of type dask needs an address", remedy="add address: dask://HOST:PORT")
     address = cluster_address(named)
     files = section.tls if section else None
     folder = config.folder or context.cwd

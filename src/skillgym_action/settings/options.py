@@ -94,7 +94,7 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Option(
             (*SELECT, *REPORT, "compare", "doctor", "explain", "promote", "view", "trend", SUGGEST),
             "FILE",
-            "Configuration file (default: the closest skillgym.config.*, searching upward from PATH).",
+            "Configuration file (default: the closest skillgym.config.*, searching upward from the first PATH).",
         ),
         Input("config"),
     ] = None

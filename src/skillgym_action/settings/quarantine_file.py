@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from skillgym_action.settings.context import LaunchContext
 
 QUARANTINE = "skillgym.quarantine.yaml"
+MISNAMED_QUARANTINE = tuple(f"skillgym.quarantine.{ending}" for ending in ("yml", "json", "jsonc", "toml"))
+"""Names that users probably mean as ``QUARANTINE``; files called like that are not read."""
 # Nothing that would have to be escaped in Markdown, HTML or a terminal.
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/#?&=%+-]*)?")
 _ADDRESS_TEXT = matching(f"^{_ADDRESS.pattern}$") | {"maxLength": MAX_QUARANTINE_TEXT_CHARACTERS}
@@ -100,11 +102,14 @@ class QuarantineSections(BaseModel):
     quarantine: Annotated[tuple[EntrySection, ...], Field(max_length=MAX_QUARANTINE_ENTRIES)]
 
 
+def quarantine_path(config: Config, context: LaunchContext) -> Path:
+    """The quarantine file, which may not exist: beside the configuration file, or in the folder that it would be in."""
+    return (config.folder or context.suite_source.cwd) / QUARANTINE
+
+
 def read_quarantine(config: Config, context: LaunchContext) -> QuarantineFile:
-    """The quarantine file beside the configuration file, or in the folder that it would be in; empty without one."""
-    source = context.suite_source
-    folder = config.folder or source.cwd
-    file = folder / QUARANTINE
+    """The content of the quarantine file; empty without one."""
+    source, file = context.suite_source, quarantine_path(config, context)
     if not os.path.lexists(file):
         return QuarantineFile()
     shown = _shown(file, context)

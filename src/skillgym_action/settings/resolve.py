@@ -35,7 +35,7 @@ from skillgym_action.settings.reuse_options import reuse_options
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.settings.sandbox_options import configured_container, sandbox_options
 from skillgym_action.settings.shard_options import with_shard
-from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
+from skillgym_action.settings.suite_options import LoadOptions, discover_options
 from skillgym_action.settings.written_reports import PublishOptions
 from skillgym_action.storage.journal_file import JOURNAL
 
@@ -75,7 +75,7 @@ def options(settings: Settings, config: Config, context: LaunchContext, *, runne
     _refuse_paths(settings, context)
     engine = engine_options(settings, config, context)
     return Options(
-        discover=DiscoverOptions(paths=settings.paths, formats=settings.format),
+        discover=discover_options(settings, config, context),
         load=_load_options(settings, config, context),
         arms=arm_options(settings, config, context),
         plan=PlanOptions(

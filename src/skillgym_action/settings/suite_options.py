@@ -6,23 +6,44 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
+from skillgym_action.settings.quarantine_file import quarantine_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from skillgym_action.settings.configuration_file import Config
+    from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.options import Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DiscoverOptions:
     """``paths`` are relative to the working directory; ``!PATH`` excludes. ``without``: a folder not to search.
 
-    ``where``: the folder that is searched, for messages, with a leading space.
+    ``where``: the folder that is searched, for messages, with a leading space. ``configuration``: the file that
+    configures the run; None: none. ``named_configuration``: whether the user chose it, so that it need not be the
+    closest one of each suite. ``quarantine``: the only quarantine file that is read; None: warn of no other one.
     """
 
     paths: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
     without: Path | None = None
     where: str = ""
+    configuration: Path | None = None
+    named_configuration: bool = True
+    quarantine: Path | None = None
+
+
+def discover_options(settings: Settings, config: Config, context: LaunchContext) -> DiscoverOptions:
+    """Which suites are found, and which files beside them have no effect."""
+    return DiscoverOptions(
+        paths=settings.paths,
+        formats=settings.format,
+        configuration=config.path,
+        named_configuration=settings.config is not None,
+        quarantine=quarantine_path(config, context),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

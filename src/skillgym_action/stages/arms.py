@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 from skillgym_action.formats import format_named
 from skillgym_action.limits import COMMIT_CHARACTERS
 from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm, arms_of_case
-from skillgym_action.model.errors import UsageError, did_you_mean
+from skillgym_action.model.errors import Problem, UsageError, did_you_mean
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from skillgym_action.model.errors import Problem
     from skillgym_action.model.suite import BenchmarkSuite, SkillUnderTest
     from skillgym_action.repository.earlier_skills import SkillsAtBase
     from skillgym_action.services import Services
@@ -58,7 +57,19 @@ def assign_arms(services: Services, suites: tuple[BenchmarkSuite, ...], options:
             since = (base.commit or "")[:COMMIT_CHARACTERS]
             return Assigned(suites=(), warnings=tuple(base.warnings), unchanged=f"{UNCHANGED} since {since}")
     chosen = tuple(_with_indicators(replace(suite, arms=_arms(suite, options, base))) for suite in suites)
-    return Assigned(suites=chosen, warnings=tuple(dict.fromkeys(base.warnings)))
+    return Assigned(suites=chosen, warnings=(*dict.fromkeys(base.warnings), *_without_effect(suites, options)))
+
+
+def _without_effect(suites: Iterable[BenchmarkSuite], options: ArmOptions) -> Iterator[Problem]:
+    """A warning if ``--arms`` selects arms, and no suite has any. An invalid suite may have some."""
+    suites = tuple(suites)
+    if not options.by_option or set(options.selected) == {AUTO} or options.configured or not suites:
+        return
+    if all(suite.cases and not suite.arms and not _skills(suite) for suite in suites):
+        yield Problem(
+            message=f"--arms {','.join(options.selected)} has no effect: no suite has arms",
+            remedy="leave it out, or add arms to the configuration or to a suite",
+        )
 
 
 def _check_selected(suites: Iterable[BenchmarkSuite], options: ArmOptions) -> None:

@@ -11,11 +11,20 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.globs import is_pattern, matches_path_or_folder
-from skillgym_action.formats import format_named, format_with_ending_not_read, may_have_name, part_of
+from skillgym_action.formats import (
+    format_named,
+    format_with_ending_not_read,
+    may_have_name,
+    part_of,
+    vendored_folder,
+)
 from skillgym_action.limits import MAX_NEAR_MISS_FILES, NEAR_MISS_HEAD_BYTES, SUITE_HEAD_BYTES
 from skillgym_action.model.errors import Location, Problem, UsageError, suggestion
 from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
+from skillgym_action.reporters.wording import counted
 from skillgym_action.repository.reference_solutions import is_in_companion
+from skillgym_action.settings.configuration_file import closest_configs
+from skillgym_action.settings.quarantine_file import MISNAMED_QUARANTINE, QUARANTINE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -43,11 +52,15 @@ PARTED = ("plugin-evals", "harbor")
 
 @dataclass(slots=True)
 class _Search:
-    """A search in progress. ``skipped``: files that are no suites, with the reason; the suites are yielded."""
+    """A search in progress. ``skipped``: files that are no suites, with the reason; the suites are yielded.
+
+    ``quarantine``: by path, warnings about files that were probably meant as the quarantine file.
+    """
 
     repository: Repository
     options: DiscoverOptions
     skipped: dict[str, NotASuite] = field(default_factory=dict)
+    quarantine: dict[str, Problem] = field(default_factory=dict)
     others: set[str] = field(default_factory=set)  # files with other names that were looked at
     not_searched: set[str] = field(default_factory=set)
 
@@ -85,6 +98,8 @@ def discover(repository: Repository, cwd: Path, options: DiscoverOptions) -> Dis
     patterns = tuple(excluded.values())
     left = (_without(found[path], patterns) for path in sorted(found) if not _is_excluded(path, patterns))
     suites = tuple(suite for suite in left if suite)
+    warnings += _other_configurations(repository, cwd, suites, options)
+    warnings += (one for path, one in _misnamed_quarantine(search).items() if not _is_excluded(path, excluded.values()))
     skipped = [path for path in sorted(search.skipped) if path not in found and _is_searched(search, path)]
     return Discovery(
         suites=suites,
@@ -106,6 +121,7 @@ def near_miss_warnings(discovery: Discovery) -> tuple[Problem, ...]:
 
 CONFIGURATION_BEGINNING = "skillgym.config."
 _CHECK = "`check` lists what was found and skipped"
+_CHOOSE = "run the suites of each configuration separately, or choose one for all with --config"
 
 
 def _is_searched(search: _Search, path: str) -> bool:
@@ -146,6 +162,71 @@ def _unused_formats(found: dict[str, FoundSuite], options: DiscoverOptions) -> I
     for name in options.formats:
         if name not in there:
             yield Problem(message=f"--format {name}: no suite of this format was found", remedy=_CHECK)
+
+
+def _other_configurations(
+    repository: Repository, cwd: Path, suites: Iterable[FoundSuite], options: DiscoverOptions
+) -> Iterator[Problem]:
+    """A warning for each configuration that is the closest one of some suites, and not that of the run.
+
+    The run may have none, and so may the suites; but the configuration of the working directory is meant for them, too.
+    """
+    used = options.configuration
+    if options.named_configuration:
+        return
+    known: dict[Path, Path | None] = {}
+    affected: dict[Path | None, list[str]] = {}
+    for suite in suites:
+        folder = suite.file.parent
+        if folder not in known:
+            known[folder] = _closest_configuration(folder, repository.root, used)
+        affected.setdefault(known[folder], []).append(suite.path)
+    for closest, paths in affected.items():
+        if closest == used or (closest is None and used and used.parent == cwd):
+            continue
+        which = f"this and {counted(len(paths) - 1, 'other suite')} run" if paths[1:] else "this suite runs"
+        how = f"with the configuration {_relative(repository, used)}" if used else "without a configuration"
+        instead = f"not with the closest one, {_relative(repository, closest)}" if closest else "which is not above it"
+        yield Problem(message=f"{which} {how}, {instead}", location=Location(path=paths[0]), remedy=_CHOOSE)
+
+
+def _closest_configuration(folder: Path, root: Path, used: Path | None) -> Path | None:
+    """The closest configuration of the suites in a folder; ``used`` if that cannot be known."""
+    try:
+        return next(iter(closest_configs(folder, root)), None)
+    except OSError:
+        return used
+
+
+def _misnamed_quarantine(search: _Search) -> dict[str, Problem]:
+    """By path, warnings about files that were probably meant as the quarantine file, but are not read.
+
+    The folder of the quarantine file is looked at even if it is not searched.
+    """
+    read, found = search.options.quarantine, dict(search.quarantine)
+    for file in (read.with_name(name) for name in MISNAMED_QUARANTINE) if read else ():
+        if os.path.lexists(file):
+            path = _relative(search.repository, file)
+            found[path] = Problem(
+                message="is not read", location=Location(path=path), remedy=f"rename it to {QUARANTINE}"
+            )
+    return dict(sorted(found.items()))
+
+
+def _is_quarantine(search: _Search, path: str) -> bool:
+    """Whether a file has the name of a quarantine file, or a similar one; if it is in another folder, this is noted."""
+    name = path.rpartition("/")[2]
+    if name != QUARANTINE and name not in MISNAMED_QUARANTINE:
+        return False
+    read, file = search.options.quarantine, search.repository.root / path
+    if read and file.parent != read.parent and os.path.lexists(file) and not vendored_folder(path):
+        where = _relative(search.repository, read)
+        search.quarantine[path] = Problem(
+            message="is not read in this folder",
+            location=Location(path=path),
+            remedy=f"move its entries to {where}",
+        )
+    return True
 
 
 def _suites_at(search: _Search, cwd: Path, path: str) -> Iterator[FoundSuite]:
@@ -221,6 +302,8 @@ def _likely_formats(repository: Repository, path: str, file: Path, formats: Sequ
 def _recognised(search: _Search, paths: Iterable[str]) -> Iterator[FoundSuite]:
     """The paths that are suites, also unreadable ones that are named like a suite: `load` reports them."""
     for path in paths:
+        if _is_quarantine(search, path):
+            continue
         if _is_rejected_by_name(search, path):
             continue
         formats = _formats_of(PurePosixPath(path).suffix.lower(), search.options)

@@ -106,6 +106,11 @@ class SuiteFileAccess:
 
         return noted
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run was cancelled; then the suite is not used."""
+        return self.hosts.cancelled
+
     def overlay(self, folder: Path, where: str) -> tuple[OverlayFile, ...]:
         """The files of a folder that an arm adds; ``where``: the key path in messages. Raises SuiteError.
 

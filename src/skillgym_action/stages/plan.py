@@ -13,6 +13,7 @@ from skillgym_action.model.arm import arms_of_case, case_in_arm
 from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.errors import Location, Problem, UsageError, suggestion
 from skillgym_action.model.execution import Execution, Plan, Unrunnable
+from skillgym_action.model.shard_plan import PlanContents, key_of
 from skillgym_action.model.suite import BenchmarkCase, Invalid
 from skillgym_action.reporters.wording import counted
 from skillgym_action.settings.runners import no_runner, unknown_runner
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.arm import Arm
     from skillgym_action.model.execution import Runner
+    from skillgym_action.model.shard_plan import Key
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.settings.plan_options import (
         PlanOptions,
@@ -47,21 +49,26 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
     if not runners and any(suite.cases and not _runners(suite, runners, options) for suite in suites):
         raise no_runner()
     numbers, positions = count(), count()  # positions: the arms of a case on a runner have the same
-    executions, unrunnable = [], []
+    executions = list[Execution]()
+    unrunnable = list[Unrunnable]()
     used: dict[str, Runner] = {}
+    names: list[tuple[Key, int | None]] = []  # of all shards
     shard, shards = (1, 1) if options.of_shards.stored else options.shard
     for suite in suites:
         own = _runners(suite, runners, options)
         used |= {runner.id: runner for runner in own if not runner.problem and runner.id not in used}
         for invalid in (*suite.invalid, *(Invalid(problem=runner.problem) for runner in own if runner.problem)):
             entry = Unrunnable(index=next(numbers), suite=suite, invalid=invalid)
-            if next(positions) % shards == shard - 1 and _selected(invalid.case_id or "*", (), options):
-                unrunnable.append(entry)
+            position = next(positions)
+            if _selected(invalid.case_id or "*", (), options):
+                names.append(((suite.path, invalid.case_id or "*", "", None), None))
+                unrunnable += [entry] if position % shards == shard - 1 else []
         first_position: dict[tuple[str, str], int] = {}  # of a group of cases on a runner
         position_of: dict[tuple[str, str], int] = {}
         groups = dependency_groups(suite.cases)
         for case, runner, arm in _of_arms(suite, _pairs(suite, own, options)):
             execution = _execution(next(numbers), (suite, case, runner, arm), options)
+            names.append((key_of(execution), execution.repetitions))
             # Cases that depend on each other have to be in the same shard; and the arms of a case belong together.
             pair = case.id, runner.id
             number = position_of.get(pair)
@@ -80,6 +87,7 @@ def plan(suites: tuple[BenchmarkSuite, ...], runners: tuple[Runner, ...], option
         unrunnable=tuple(unrunnable),
         warnings=() if nothing else _warnings(suites, runners, tuple(used.values()), options),
         nothing_selected=nothing,
+        all_shards=PlanContents.of(names) if options.shard[1] > 1 else None,
     )
 
 

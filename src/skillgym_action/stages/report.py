@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action import __version__
+from skillgym_action.assertions.check import ignored_value_problem
 from skillgym_action.assertions.files import vacuous_problem
 from skillgym_action.clock import iso_timestamp
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.run_report import RunReport
 from skillgym_action.model.selection import SelectionSummary
+from skillgym_action.model.shard_plan import WholePlan
 from skillgym_action.model.verdicts import JUDGED
 from skillgym_action.reporters.selection_wording import selection_reason
 
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.services import Services
     from skillgym_action.settings.baseline_options import ReportOptions
+    from skillgym_action.settings.options import ExecuteOptions, Options
     from skillgym_action.storage.journal import Journal
 
 
 def report_run(
-    services: Services, plan: Plan, results: tuple[Result, ...], journal: Journal, *, command: str, shard: str | None
+    services: Services, plan: Plan, results: tuple[Result, ...], journal: Journal, options: Options, *, command: str
 ) -> RunReport:
     """The report of a run, without a decision. A resumed run lasts from its first start to its last end."""
     # On another machine the clock may be behind: the run must not end before it began.
@@ -36,7 +39,7 @@ def report_run(
     warnings = [*journal.warnings, *plan.warnings, *of_suites]
     results = tuple(_without_secrets(services, result) if result.carried else result for result in results)
     deciding, others, quarantined = _sorted(plan, results)
-    warnings += dict.fromkeys(_vacuous(deciding))
+    warnings += dict.fromkeys((*_vacuous(deciding), *_ignored_values(results)))
     judge, judge_warnings = _judge_of(services, results)
     report = RunReport(
         id=services.directory.path.name,
@@ -59,7 +62,8 @@ def report_run(
         cancelled=bool(services.cancelled),
         commit=services.repository.commit(),
         merge_parents=services.repository.merge_parents(),
-        shard=shard,
+        shard="{}/{}".format(*options.plan.shard) if options.plan.shard[1] > 1 else None,
+        whole_plan=_whole_plan(plan, options.execute),
         plan_digest=plan.shards_digest,
         unchanged=plan.unchanged,
         selection=_selection(plan),
@@ -67,6 +71,20 @@ def report_run(
         links=services.links,
     )
     return with_uplifts(report)
+
+
+def _whole_plan(plan: Plan, options: ExecuteOptions) -> WholePlan | None:
+    """What all shards of the run have in common; None: the run is whole."""
+    found = plan.all_shards
+    if found is None:
+        return None
+    return WholePlan(
+        executions=found.executions,
+        digest=found.digest,
+        repeat=options.repeat,
+        require=options.require,
+        retry=options.retry,
+    )
 
 
 def _selection(plan: Plan) -> SelectionSummary | None:
@@ -118,6 +136,14 @@ def _vacuous(results: tuple[Result, ...]) -> Iterator[Problem]:
         for outcome in result.judgement.outcomes:
             if outcome.vacuous and result.status in JUDGED:
                 yield vacuous_problem(result.case_id, outcome.assertion, result.location)
+
+
+def _ignored_values(results: tuple[Result, ...]) -> Iterator[Problem]:
+    """A warning for each check that passed and returned a value without effect."""
+    for result in results:
+        for outcome in result.judgement.outcomes:
+            if problem := ignored_value_problem(result.case_id, outcome, result.location):
+                yield problem
 
 
 def _judge_of(services: Services, results: tuple[Result, ...]) -> tuple[JudgeInfo | None, tuple[Problem, ...]]:

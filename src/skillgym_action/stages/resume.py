@@ -12,15 +12,15 @@ from skillgym_action.model.job_attempt import sum_of_costs
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters.wording import counted
 from skillgym_action.sessions.hooks import workspace_spec
-from skillgym_action.storage.earlier_attempt import OfExecution, limited, not_continued, refusal
+from skillgym_action.storage.earlier_attempt import OfExecution, limited, not_continued, refusal, run_again
 from skillgym_action.storage.journal import Journal, SessionCosts
 from skillgym_action.storage.journal_lines import JournalContents, read
-from skillgym_action.storage.stored_sessions import session_result
+from skillgym_action.storage.stored_sessions import misfit, session_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from skillgym_action.model.execution import Plan
+    from skillgym_action.model.execution import Execution, Plan
     from skillgym_action.model.result import SessionResult
     from skillgym_action.services import Services
     from skillgym_action.storage.journal import JournalHead
@@ -42,7 +42,9 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead, *
     by_digest = {sessions[-1].digest: sessions for sessions in found.sessions.values()}
     stored, doubts = {}, list[Problem]()
     for execution in plan.executions:
-        finished = tuple(_finished(by_digest.get(journal.digests[execution.index], ())))
+        fitting, misfits = _fitting(execution, by_digest.get(journal.digests[execution.index], ()))
+        doubts += misfits
+        finished = tuple(_finished(fitting))
         if auto and journal.attempt:
             own = OfExecution(execution, found, journal.attempt, services.directory)
             possible, found_doubts = own.split(finished)
@@ -94,6 +96,17 @@ def _read(services: Services, now: JournalHead, *, auto: bool) -> tuple[JournalC
     if reason := refusal(found.began, now, services.directory.path):
         return found, (not_continued(reason),)
     return found, ()
+
+
+def _fitting(execution: Execution, sessions: Iterable[EndedSession]) -> tuple[list[EndedSession], list[Problem]]:
+    """The sessions that can be those of the execution, and a warning for each of the others."""
+    fitting, problems = [], []
+    for session in sessions:
+        if reason := misfit(execution, session):
+            problems.append(run_again(execution, session, reason))
+        else:
+            fitting.append(session)
+    return fitting, problems
 
 
 def _finished(sessions: Iterable[EndedSession]) -> Iterator[EndedSession]:

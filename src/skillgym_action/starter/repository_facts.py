@@ -1,4 +1,4 @@
-"""What can be found out about a repository without asking: its test command, skills, title, and agents to run."""
+"""What can be found out about a repository without asking: its test command, skills and title."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.documents.skill_files import SKILL_FILE, frontmatter, name_refusal
+from skillgym_action.formats import vendored_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable
 
     Read = Callable[[str], str | None]
     """The text of a file by its path in the repository; None if there is none, or it cannot be read."""
@@ -71,42 +72,24 @@ class RepositoryFacts:
         return tuple(skill for skill in self.skills if skill.evals not in self.files)
 
 
-def repository_facts(files: Iterable[str], read: Read) -> RepositoryFacts:
-    """The facts about a repository with these files; paths are relative to its root."""
-    known = frozenset(files)
-    return RepositoryFacts(
-        files=known, test=_test_command(known, read), skills=tuple(_skills(known, read)), readme=read("README.md")
-    )
+def repository_facts(files: Iterable[str], read: Read, folder: str = "") -> RepositoryFacts:
+    """The facts about a repository with these files; paths are relative to its root.
 
-
-def chosen_agents(
-    agents: Mapping[str, Sequence[str]], *, has_key: Callable[[str], bool], is_installed: Callable[[str], bool]
-) -> dict[str, str]:
-    """The agents to run, each with its key: for each key that is there the first one that uses it.
-
-    Else one that is installed, or the first one. ``agents``: the names of their keys, by agent.
+    ``folder``: where ``init`` was started. Of the skills only those in it count, or else the one that it is in; if
+    there are none, all of them.
     """
-    chosen: dict[str, str] = {}
-    for agent, keys in agents.items():
-        if key := next(filter(has_key, keys), None):
-            chosen.setdefault(key, agent)
-    if chosen:
-        return {agent: key for key, agent in chosen.items()}
-    return keys_of((next(filter(is_installed, agents), next(iter(agents))),), agents, has_key=has_key)
-
-
-def keys_of(
-    chosen: Iterable[str], agents: Mapping[str, Sequence[str]], *, has_key: Callable[[str], bool]
-) -> dict[str, str]:
-    """For each agent the key that is there, or else the first one that it uses."""
-    return {agent: next(filter(has_key, agents[agent]), agents[agent][0]) for agent in chosen}
+    known = frozenset(files)
+    skills = tuple(_skills(known, read))
+    inside = tuple(skill for skill in skills if PurePosixPath(skill.folder).is_relative_to(folder))
+    around = tuple(skill for skill in skills if PurePosixPath(folder).is_relative_to(skill.folder))
+    near = inside or around[-1:] or skills
+    return RepositoryFacts(files=known, test=_test_command(known, read), skills=near, readme=read("README.md"))
 
 
 def _skills(files: Collection[str], read: Read) -> Iterable[FoundSkill]:
-    paths = sorted(
-        (path for path in files if PurePosixPath(path).name == SKILL_FILE), key=lambda one: (one.count("/"), one)
-    )
-    for path in paths:
+    """The skills that were written in this repository; those nearest to the root first."""
+    found = (path for path in files if PurePosixPath(path).name == SKILL_FILE and not vendored_folder(path))
+    for path in sorted(found, key=lambda one: (one.count("/"), one)):
         text, folder = read(path), PurePosixPath(path).parent
         name = frontmatter(text).get("name", folder.name) if text else ""
         if name and name_refusal(name) is None:

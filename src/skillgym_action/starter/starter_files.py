@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.repository.checkout import Checkout
     from skillgym_action.starter.repository_facts import FoundSkill, RepositoryFacts
+    from skillgym_action.starter.starter_agents import StarterAgents
 
 CONFIGURATION = "skillgym.config.yaml"
 WORKFLOW = ".github/workflows/skillgym.yml"
@@ -33,31 +35,66 @@ class StarterFile:
     text: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StarterPlan:
+    """The files to write, and the paths of those that are there and stay as they are."""
+
+    written: tuple[StarterFile, ...]
+    kept: tuple[str, ...]
+
+
 def starter_files(
-    facts: RepositoryFacts, *, suite_format: str, keys: Mapping[str, str], branch: str
+    facts: RepositoryFacts,
+    *,
+    suite_format: str,
+    agents: StarterAgents,
+    branch: str,
+    configuration: str = CONFIGURATION,
 ) -> tuple[StarterFile, ...]:
     """Suite, configuration and workflow. Raises UsageError for ``skill-evals`` if no skill is without evals.
 
-    ``suite_format``: a key of ``SUITE_FORMATS``. ``keys``: the variable with the key of each agent. ``branch``: the
-    default branch of the repository.
+    ``suite_format``: a key of ``SUITE_FORMATS``. ``branch``: the default branch of the repository. ``configuration``:
+    the name of the configuration file that the workflow uses.
     """
-    suite = _suite(facts, suite_format)
     return (
-        suite,
-        StarterFile(path=CONFIGURATION, text=_configuration(keys)),
-        StarterFile(path=WORKFLOW, text=_workflow(keys.values(), branch)),
+        _suite(facts, suite_format),
+        StarterFile(path=CONFIGURATION, text=_configuration(agents.names)),
+        StarterFile(path=WORKFLOW, text=_workflow(agents.secrets, branch, configuration)),
     )
 
 
-def write_files(files: Iterable[StarterFile], checkout: Checkout, root: Path, *, force: bool) -> None:
-    """Write files into the checkout. Raises UsageError if one is there and not ``force``, and OutputError."""
+def starter_plan(files: Iterable[StarterFile], root: Path, *, configuration: str | None, force: bool) -> StarterPlan:
+    """What of ``files`` is written: what is missing; with ``force`` all of it. Raises UsageError if nothing is left.
+
+    ``configuration``: the name of the configuration file in ``root`` that is kept, also with ``force``.
+    """
+    written, kept = [], []
+    for file in files:
+        if file.path == CONFIGURATION and configuration:
+            kept.append(configuration)
+        elif not force and _is_there(root / file.path):
+            kept.append(file.path)
+        else:
+            written.append(file)
+    if not written:
+        remedy = "keep them, replace them with --force, or write a suite in another --format"
+        raise UsageError(f"{', '.join(kept)}: exist already", remedy=remedy)
+    return StarterPlan(written=tuple(written), kept=tuple(kept))
+
+
+def _is_there(path: Path) -> bool:
+    return path.is_symlink() or (path.exists() and not path.is_dir())
+
+
+def write_files(files: Iterable[StarterFile], checkout: Checkout) -> None:
+    """Write files into the checkout: all of them, or none if one cannot be written. Raises OutputError."""
     wanted = tuple(files)
-    there = [file.path for file in wanted if (root / file.path).exists() or (root / file.path).is_symlink()]
-    if there and not force:
-        remedy = "keep them, or replace them with --force"
-        raise UsageError(f"{', '.join(there)}: {'exists' if len(there) == 1 else 'exist'} already", remedy=remedy)
     for file in wanted:
-        path = root / file.path
+        if obstacle := _obstacle(checkout.root / file.path, checkout):
+            remedy = "correct this and run init again; no file was written"
+            raise OutputError(f"cannot write {file.path}: {obstacle}", remedy=remedy)
+    for file in wanted:
+        path = checkout.root / file.path
         try:
             with folder_to_write_in(path, checkout) as above:
                 Folder(above).write(path.name, file.text.encode(), 0o644)
@@ -65,20 +102,34 @@ def write_files(files: Iterable[StarterFile], checkout: Checkout, root: Path, *,
             raise OutputError(f"cannot write {file.path}: {error.strerror or error}") from error
 
 
+def _obstacle(path: Path, checkout: Checkout) -> str | None:
+    """Why a file cannot be written there; nothing is made or changed to find out."""
+    if refused := checkout.refusal(path):
+        return refused
+    if path.is_dir():
+        return "it is a folder"
+    above = next(folder for folder in path.parents if folder.exists())
+    shown = above.relative_to(checkout.root).as_posix()
+    if not above.is_dir():
+        return f"{shown} is not a folder"
+    return None if os.access(above, os.W_OK | os.X_OK) else f"no permission to write in {shown}"
+
+
 def _suite(facts: RepositoryFacts, suite_format: str) -> StarterFile:
     chosen = SUITE_FORMATS[suite_format]
     if chosen.file is None:
-        skill = _skill(facts)
+        skill = skill_to_test(facts)
         return StarterFile(path=skill.evals, text=chosen.text(skill_cases(skill)))
     return StarterFile(path=chosen.file, text=chosen.text(starter_cases(facts)))
 
 
-def _skill(facts: RepositoryFacts) -> FoundSkill:
+def skill_to_test(facts: RepositoryFacts) -> FoundSkill:
+    """The first skill without evals. Raises UsageError if there is none."""
     if facts.skills_without_evals:
         return facts.skills_without_evals[0]
     if facts.skills:
-        remedy = "add cases to them, or choose another --format"
-        raise UsageError("--format skill-evals: each skill of the repository has evals already", remedy=remedy)
+        remedy = "add cases to them, run init in the folder of another skill, or choose another --format"
+        raise UsageError("--format skill-evals: each skill in this folder has evals already", remedy=remedy)
     remedy = "add a folder with a SKILL.md, or choose another --format"
     raise UsageError("--format skill-evals: the repository has no skill, a folder with a SKILL.md", remedy=remedy)
 
@@ -91,9 +142,14 @@ def _configuration(agents: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _workflow(keys: Iterable[str], branch: str) -> str:
-    lines = [f"          {name}: ${{{{ secrets.{name} }}}}\n" for name in dict.fromkeys(keys)]
-    return _WORKFLOW.replace("          SECRETS\n", "".join(lines)).replace("BRANCH", quoted(branch))
+def _workflow(secrets: Iterable[str], branch: str, configuration: str) -> str:
+    lines = [f"          {name}: ${{{{ secrets.{name} }}}}\n" for name in secrets]
+    return (
+        _WORKFLOW.replace("    CONDITION\n", _CONDITION if lines else "")
+        .replace("CONFIGURATION", configuration)
+        .replace("BRANCH", quoted(branch))
+        .replace("        SECRETS\n", "".join(["        env:\n", *lines] if lines else []))
+    )
 
 
 _WORKFLOW = """\
@@ -108,6 +164,7 @@ concurrency:
   cancel-in-progress: true
 jobs:
   agents:
+    CONDITION
     runs-on: ubuntu-latest
     timeout-minutes: 60
     permissions:
@@ -126,11 +183,17 @@ jobs:
         id: skillgym
         with:
           agents-cache: skillgym-agents
-        env:
-          SECRETS
+        SECRETS
       - uses: actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0
         if: ${{ always() && steps.skillgym.outputs.report-dir }}
         with:
           name: skillgym-report
           path: ${{ steps.skillgym.outputs.report-dir }}
-""".replace("CONFIGURATION", CONFIGURATION).replace("WORKFLOW", WORKFLOW)
+""".replace("WORKFLOW", WORKFLOW)
+_CONDITION = """\
+    # GitHub passes no secrets to pull requests from forks and from Dependabot
+    if: >-
+      ${{ github.event_name != 'pull_request'
+      || (github.event.pull_request.head.repo.full_name == github.repository
+      && github.event.pull_request.user.login != 'dependabot[bot]') }}
+"""

@@ -74,10 +74,7 @@ class OfExecution:
         possible, problems = [], []
         for session in sessions:
             if reason := self._doubt(session):
-                repetition, number = session.position
-                which = f"repetition {repetition}" + (f", session {number}" if number > 1 else "")
-                case = f"{self.execution.suite.path} {self.execution.title}"
-                problems.append(Problem(message=f"{case} {which}: run again, since {reason}"))
+                problems.append(run_again(self.execution, session, reason))
             else:
                 possible.append(session)
         last = {session.position[0]: session.position[1] for session in possible if not _runs_again(session)}
@@ -118,6 +115,13 @@ def _folder(execution: Execution, position: tuple[int, int], joint: str) -> str:
     repetition, number = position
     name = f"{execution.directory}/repeat-{repetition}"
     return f"{name}{joint}session-{number}" if number > 1 else name
+
+
+def run_again(execution: Execution, session: EndedSession, reason: str) -> Problem:
+    """The warning that a session does not count; ``reason``: a clause."""
+    repetition, number = session.position
+    which = f"repetition {repetition}" + (f", session {number}" if number > 1 else "")
+    return Problem(message=f"{execution.suite.path} {execution.title} {which}: run again, since {reason}")
 
 
 def limited(problems: Sequence[Problem], noun: str) -> Iterator[Problem]:

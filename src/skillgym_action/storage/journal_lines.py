@@ -16,8 +16,9 @@ from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.job_attempt import JobAttempt
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import BenchmarkSuite
-from skillgym_action.model.verdicts import GREEN, TROUBLES, Status
+from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.storage.field_types import COMMIT, DIGEST, AttemptNumber, Id, Path, Text, Time, Usd
+from skillgym_action.storage.journal_contradictions import contradiction
 from skillgym_action.storage.journal_file import JOURNAL
 from skillgym_action.storage.mapping import MappedModel
 from skillgym_action.storage.mapping import read as stored_noun
@@ -101,7 +102,7 @@ class TroubleEntry(MappedModel):
 
     kind: Id
     message: Text
-    retry_after: float | None = None
+    retry_after: Annotated[float, Field(ge=0)] | None = None
 
 
 class SessionEntry(MappedModel):
@@ -113,19 +114,6 @@ class SessionEntry(MappedModel):
     judge_usd: Usd | None
     trouble: TroubleEntry | None = None
     result: ResultEntry
-
-    def contradiction(self) -> str | None:
-        """What does not fit together, if anything."""
-        result = self.result
-        if len(result.attempts) != 1:
-            return "result.attempts: must be one"
-        if min(result.attempts[0].repetition, result.attempts[0].session) < 1:
-            return "result.attempts[0]: repetitions and sessions count from 1"
-        if result.status is not result.attempts[0].status or result.passed != (result.status in GREEN):
-            return "result.status: must be that of its attempt, and agree with passed"
-        if self.trouble and self.trouble.kind not in TROUBLES:
-            return f"trouble.kind: is not a kind of trouble: {self.trouble.kind[:60]!r}"
-        return None
 
     def ended(self) -> EndedSession:
         """The session without what only validation needs."""
@@ -259,7 +247,7 @@ def ended_session(line: bytes) -> EndedSession | str:
         entry = SessionEntry.model_validate_json(line, strict=True)
     except ValidationError as error:
         return _mistake(error)
-    return entry.contradiction() or entry.ended()
+    return contradiction(entry) or entry.ended()
 
 
 def _head(line: bytes) -> JournalHeadEntry:

@@ -15,6 +15,7 @@ from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.run_report import RunReport, StoppedForFutility
 from skillgym_action.model.selection import SelectionSummary
 from skillgym_action.reporters.wording import counted, listed
+from skillgym_action.storage.shard_differences import plan_key, shard_differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import LimitSettings, SuitesFrom
     from skillgym_action.model.suite import BenchmarkSuite
+    from skillgym_action.storage.shard_differences import PlanKey
 
     StoredReports = Sequence[tuple[Path, RunReport]]
 
 T = TypeVar("T")
-PlanKey = tuple[frozenset[str], frozenset[str], int]
 
 
 def merged(parts: StoredReports, name: str) -> RunReport:
@@ -237,14 +238,8 @@ def _require_one_plan(parts: StoredReports) -> None:
                 )
 
 
-def plan_key(report: RunReport, shard: str) -> PlanKey:
-    """What the shards of one run have in common: suites, runners and the number of shards."""
-    suites = frozenset(suite.path for suite in report.suites)
-    return suites, frozenset(runner.id for runner in report.runners), int(shard.partition("/")[2])
-
-
 def _missing_shards(reports: list[RunReport]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Shards of a plan that are not there, and a sentence for each plan.
+    """Shards of a plan that are not there, or differ from the plan of the others, and a sentence for each plan.
 
     Jobs with the same suites and runners are parts of the same plan.
     """
@@ -261,6 +256,9 @@ def _missing_shards(reports: list[RunReport]) -> tuple[tuple[str, ...], tuple[st
             sentences.append(
                 f"{'shard {} is' if len(missing) == 1 else 'shards {} are'} missing".format(listed(missing) + whose)
             )
+    for difference in shard_differences(reports):
+        shards |= dict.fromkeys(difference.shards)
+        sentences.append(str(difference))
     return tuple(shards), tuple(sentences)
 
 

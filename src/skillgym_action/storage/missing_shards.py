@@ -10,7 +10,7 @@ from skillgym_action.limits import COMMIT_CHARACTERS, MAX_SHARDS
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.shard_plan import key_of_result
 from skillgym_action.reporters.wording import counted, listed
-from skillgym_action.storage.merge import plan_key
+from skillgym_action.storage.shard_differences import plan_key, shard_differences
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +24,7 @@ ABSENT = "is missing"
 LACKS = "lacks"
 OTHER_COMMIT = "was run on commit"
 OTHER_PLAN = "belongs to another plan"
+DIFFERS = "its plan"  # differs from that of other shards
 
 
 def current_runs(runs: StoredReports, plan: ShardPlan | None) -> StoredReports:
@@ -70,9 +71,13 @@ def unfinished_shards(runs: StoredReports, plan: ShardPlan | None) -> dict[str, 
     """
     total = len(plan.shards) if plan else _total(runs)
     reasons: dict[int, str] = {}
-    for _, report in current_runs(runs, plan):
+    current = current_runs(runs, plan)
+    for _, report in current:
         number = _number(report)
         reasons[number] = _reason(report, plan) or reasons.get(number, "")
+    for difference in shard_differences(report for _, report in current):
+        for number in (int(shard.partition("/")[0]) for shard in difference.shards):
+            reasons[number] = reasons[number] or f"{DIFFERS} {difference.reason}"
     return {
         f"{number}/{total}": reasons.get(number, ABSENT)
         for number in range(1, total + 1)

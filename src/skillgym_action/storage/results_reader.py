@@ -32,7 +32,7 @@ from skillgym_action.limits import (
 )
 from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.totals import totals
-from skillgym_action.model.verdicts import GREEN
+from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.storage.field_types import MEANINGS
 from skillgym_action.storage.mapping import read, write
 from skillgym_action.storage.results_file import by_runner
@@ -211,6 +211,8 @@ class _Reader:
             self._report(_row_contradictions(at, entry))
             if is_arms and entry.arm is None:
                 self._report([(at, "is in no arm")])
+            if not is_arms and (at[-2] == "quarantined") != (entry.quarantine is not None):
+                self._report([(at, "is in quarantine" if entry.quarantine else "is not in quarantine")])
             if entry.runner_id is not None:
                 self._named_runners.setdefault(entry.runner_id, (*at, "runnerId"))
                 first = seen.setdefault((entry.case_id, entry.runner_id, entry.arm if is_arms else None), position)
@@ -377,12 +379,25 @@ def _suites_from_contradictions(suites_from: SuitesFromEntry) -> Iterator[tuple[
 def _row_contradictions(at: KeyPath, row: ResultEntry) -> Iterator[tuple[KeyPath, str]]:
     if row.passed != (row.status in GREEN):
         yield (*at, "passed"), f"contradicts the status {row.status}"
+    if message := status_contradiction(row):
+        yield (*at, "status"), message
+    if row.carried and row.attempts:
+        yield (*at, "carried"), "has attempts, though it was not run"
     yield from _outside((*at, "location", "path"), row.location.path)
     if row.error and row.error.location:
         yield from _outside((*at, "error", "location", "path"), row.error.location.path)
     for number, outcome in enumerate(row.outcomes):
         if outcome.location:
             yield from _outside((*at, "outcomes", number, "location", "path"), outcome.location.path)
+
+
+def status_contradiction(row: ResultEntry) -> str | None:
+    """What is wrong with a status that says another thing about the expectation of the case than ``expectedFail``."""
+    if row.status in (Status.EXPECTED_FAILED, Status.UNEXPECTED_PASSED) and not row.expected_fail:
+        return f"is {row.status}, but the case is not expected to fail"
+    if row.status is Status.PASSED and row.expected_fail:
+        return f"is {row.status}, but the case is expected to fail"
+    return None
 
 
 def _duplicates(key_path: tuple[str, str], names: list[str]) -> Iterator[tuple[KeyPath, str]]:

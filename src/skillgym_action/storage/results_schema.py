@@ -70,6 +70,7 @@ from skillgym_action.storage.rates_schema import (
 from skillgym_action.storage.selection_schema import SelectionEntry
 from skillgym_action.storage.trigger_schema import TriggerEntry, TriggerRatesEntry, trigger_rates_of
 from skillgym_action.storage.uplift_schema import UpliftEntry
+from skillgym_action.storage.whole_plan_schema import WholePlanEntry
 
 # --- the file ---------------------------------------------------------------------------------------
 
@@ -178,6 +179,7 @@ class RunEntry(MappedModel):
     merge_parents: Several[Annotated[str, Field(pattern=COMMIT)]] = ()
     shard: Annotated[str, Field(pattern=SHARD)] | None = None
     plan_digest: Annotated[str, Field(pattern=DIGEST)] | None = None
+    whole_plan: WholePlanEntry | None = None
     incomplete: Several[Text] = ()
     missing_shards: Several[Annotated[str, Field(pattern=SHARD)]] = ()
     stopped_early: bool = False

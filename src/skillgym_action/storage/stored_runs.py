@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 RESULTS = "results.json"
 
 
+def unfinished_run(directory: Path) -> UsageError:
+    """The error for a run that was killed before it wrote results."""
+    return UsageError(f"{directory}: the run did not finish: it has no {RESULTS}", remedy="continue it with --resume")
+
+
 class NoSuchRunError(UsageError):
     """A name of a run, or a pattern, that nothing in the file system has."""
 
@@ -238,4 +243,6 @@ def _results(
         with open_file(named.folder, named.parts, MAX_RESULTS_BYTES) as (file, identity):
             return None if identity in known else read_results(file, Path(named.shown), values), identity
     except OSError as error:
+        if _is_unfinished(named):
+            raise unfinished_run(Path(named.shown).parent) from error
         raise _unusable(named.shown, error) from error

@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from skillgym_action.assertions.check import CHECK_RETURNED, WITHOUT_EFFECT
 from skillgym_action.limits import (
     MAX_IDLE_SUITE_HOSTS,
     SUITE_CALL_SECONDS,
@@ -147,7 +148,7 @@ class SuiteHosts:
 
         try:
             reply = self._ask(file, {"call": "judge", "case": case_id, "report": to_json(report)})
-            return tuple(map(_outcome_of, reply["failures"])) or (PASSED,)
+            return tuple(map(_outcome_of, reply["failures"])) or (_passed(reply.get("ignored")),)
         except HostLostError as lost:
             return (_undecided(f"the check {lost.reason}", evidence=lost.printed),)
         except SuiteError as error:
@@ -341,7 +342,12 @@ def _outcome(*, passed: bool | None, explanation: str, **fields: Any) -> Outcome
     return Outcome(assertion="check", type="check", passed=passed, explanation=explanation, **fields)
 
 
-PASSED = _outcome(passed=True, explanation="the check returned")
+def _passed(ignored: object) -> Outcome:
+    """The check passed. ``ignored``: a value that it returned and that has no effect, as text."""
+    explanation = CHECK_RETURNED
+    if isinstance(ignored, str):
+        explanation += f" {ignored}{WITHOUT_EFFECT}"
+    return _outcome(passed=True, explanation=explanation)
 
 
 def _undecided(explanation: str, evidence: str | None = None) -> Outcome:
@@ -364,7 +370,8 @@ def _outcome_of(failure: dict[str, Any]) -> Outcome:
     }
     if failure["kind"] == "assertion":
         return _outcome(passed=False, explanation=failure["message"], **fields)
-    explanation = f"the check raised {failure['name']}: {failure['message']}"
+    raised = f"the check raised {failure['name']}: " if failure["name"] else ""
+    explanation = f"{raised}{failure['message']}"
     return _outcome(
         passed=None, explanation=explanation, evidence=failure.get("trace"), trouble="assert-hook", **fields
     )

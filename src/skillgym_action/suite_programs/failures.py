@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import traceback
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.limits import MAX_FAILURE_MESSAGE_CHARACTERS, MAX_GROUPED_ERRORS, MAX_TRACE_LINES
@@ -52,6 +53,13 @@ class Places:
             return {**place, "column": error.offset} if error.offset else place
         frames = list(_frames(error))
         return self.at(frames[-1].filename, frames[-1].lineno, frames[-1].colno) if frames else None
+
+    def of_function(self, function: object) -> Json | None:
+        """Where a function of the author begins; None for other objects."""
+        code = getattr(function, "__code__", None)
+        if not isinstance(code, CodeType) or not _is_authors(code.co_filename):
+            return None
+        return self.at(code.co_filename, code.co_firstlineno)
 
     def failure(self, error: BaseException) -> Json:
         """The failure for an error: ``assertion`` for an AssertionError, else ``crash``; a group's are joined."""

@@ -5,8 +5,11 @@
 //     {"call": "score", "function": …, "answer": {…}} -> {"ok": true, "score": …, "name": …}, or {"ok": true, "failure": …}
 // `load`, `config` and `agentv` have two more fields: `sources`, `{file: JavaScript}` for TypeScript files whose types eraser.mjs
 // has erased; and optionally `apart`, a folder around `root` in which packages are not found by name.
+// After a check has returned, the host waits up to LATE_ERRORS_MS for timers and operations that the check has started,
+// since an assertion in them may still fail.
 
 import { readSync, writeSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 
 import { AgentvSuite } from "./node/agentv.mjs";
 import { configOf } from "./node/config.mjs";
@@ -15,12 +18,14 @@ import { Imports } from "./node/imports.mjs";
 import { Places } from "./node/places.mjs";
 import { SuiteProgram, SuiteProgramError } from "./node/program.mjs";
 import { failureClass } from "./skillgym/failure-classes.mjs";
-import { collecting } from "./skillgym/soft.mjs";
+import { collecting, failuresOfThisCheck } from "./skillgym/soft.mjs";
 
 const [REQUESTS, REPLIES] = [3, 4];
 const CHUNK = 64 * 1024;
 const LINE_FEED = 10;
 const FRAMES = 50;
+const LATE_ERRORS_MS = 500;
+const POLL_MS = 10;
 
 /** The suite awaits a promise, but nothing is left that could resolve it. */
 class Deadlock extends Error {
@@ -45,15 +50,28 @@ const contextOf = (report) => ({
   finalOutput: () => report.finalOutput,
 });
 
+/** Waits until only as many resources as before, such as timers, keep the event loop alive. */
+async function settled(before) {
+  await new Promise(setImmediate); // what a promise starts next is active only then
+  const deadline = performance.now() + LATE_ERRORS_MS;
+  while (process.getActiveResourcesInfo().length > before && performance.now() < deadline) await delay(POLL_MS);
+}
+
 /** Answers requests about one suite file. */
 class NodeHost {
   #places = new Places("");
   #program;
   #suite;
+  #soft; // the soft failures of the current check, by which errors of earlier checks are told apart
   #rejectCall; // rejects the current call, for errors that no code of the suite catches; undefined between calls
 
   constructor() {
-    const uncaught = (error) => (this.#rejectCall ? this.#rejectCall(error) : console.error(error));
+    const uncaught = (error) => {
+      const soft = failuresOfThisCheck();
+      const isLate = soft !== undefined && soft !== this.#soft;
+      if (this.#rejectCall && !isLate) this.#rejectCall(error);
+      else console.error("an error after its check had ended:", error);
+    };
     process.on("unhandledRejection", uncaught);
     process.on("uncaughtException", uncaught);
     // The event loop is empty, and the call has no result. setImmediate keeps the loop alive, so this can happen again.
@@ -105,13 +123,23 @@ class NodeHost {
     const report = reportOf(received);
     const soft = [];
     const hard = [];
+    const before = process.getActiveResourcesInfo().length;
+    let returned;
+    this.#soft = soft;
     try {
-      await this.#finished(() => collecting(soft, () => found.assert(report, contextOf(report))));
+      await this.#finished(async () => {
+        returned = await collecting(soft, () => found.assert(report, contextOf(report)));
+        await settled(before);
+      });
     } catch (error) {
       hard.push(error);
+    } finally {
+      this.#soft = undefined;
     }
     const failures = [...soft, ...hard].map((error) => failureOf(error, this.#places));
-    return { failures: failures.length ? [joined(failures)] : [] };
+    // skillgym ignores what a check returns.
+    const ignored = typeof returned === "boolean" ? String(returned) : null;
+    return { failures: failures.length ? [joined(failures)] : [], ignored };
   }
 
   async #classify({ case: id, result }) {

@@ -7,7 +7,7 @@
             "arms": {value: {NAME: {files, remove, home, env, commandArgs, skill, decides}}, location} | null}
     {"call": "judge", "case": "login", "report": {… a session report …}}
         -> {"ok": true, "failures": [{kind: "assertion" | "crash", name, message, location, failureClass?, trace?,
-            questions: [{question, location}]}]}
+            questions: [{question, location}]}], "ignored": … a returned value without effect, as text | null …}
     {"call": "classify", "case": "login", "result": {status, failureOrigin, error: {name, message}, …}}
         -> {"ok": true, "failureClass": {id, label} | null}
     any request that fails
@@ -37,6 +37,7 @@ from skillgym_action.model.verdicts import FailureClass  # noqa: TC001 - from_js
 from skillgym_action.suite_programs.assert_rewriting import RewritingFinder, run_as
 from skillgym_action.suite_programs.expectations import expect, failure_class_of
 from skillgym_action.suite_programs.failures import Places, joined
+from skillgym_action.suite_programs.showing import shown
 from skillgym_action.suite_programs.suite import Context
 from skillgym_action.suite_programs.suite_program import SuiteProgram, SuiteProgramError, arguments_taken
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from skillgym_action.suite_programs.failures import Json
+    from skillgym_action.suite_programs.suite import Case
 
 # The module name of the suite file, with a space: no import statement can name it.
 MODULE = "suite file"
@@ -102,16 +104,20 @@ class PythonHost:
 
     def judge(self, request: Json) -> Json:
         """Run the check of a case."""
-        check = self._case(request["case"]).check
+        case = self._case(request["case"])
         report = from_json(SessionReport, request["report"])
         hard: list[BaseException] = []
+        returned: object = None
         with expect.collected as collected:
             try:
-                _call(check, report, Context(report))
+                returned = _call(case.check, report, Context(report))
             except BaseException as error:  # noqa: BLE001 - a check may raise anything
                 hard.append(error)
         failures = [self.places.failure(error) for error in (*collected, *hard)]
-        return {"failures": [joined(failures)] if failures else []}
+        if isinstance(returned, bool):
+            failures.append(self._returned(case, returned))
+        ignored = None if _is_nothing(returned) else shown(returned)
+        return {"failures": [joined(failures)] if failures else [], "ignored": ignored}
 
     def classify(self, request: Json) -> Json:
         """Run the classifier of a case."""
@@ -120,22 +126,35 @@ class PythonHost:
         answer = classifier(from_json(UnpassedResult, known)) if classifier else None
         return {"failureClass": None if answer is None else failure_class_of(answer)}
 
+    def _returned(self, case: Case, value: bool) -> Json:  # noqa: FBT001 - it is the check's result
+        """The failure of a check that returned a bool: its author thought that False fails the check."""
+        message = f"the check returned {value}, which is not a result; use `assert`"
+        location = self.places.of_function(case.check) or self.places.at(*case.written_at)
+        return {"kind": "crash", "name": "", "message": message, "location": location, "questions": []}
+
     def _case(self, case_id: str) -> Any:
         if self.program is None:
             raise LookupError("no suite file is loaded")
         return self.program.cases[case_id]
 
 
-def _call(check: Any, *arguments: object) -> None:
+def _call(check: Any, *arguments: object) -> object:
+    """What the check returned; for a coroutine function, the value of the coroutine."""
     returned = check(*arguments[: arguments_taken(check)])
     if inspect.isawaitable(returned):
         import asyncio
 
-        asyncio.run(_awaited(returned))
+        return asyncio.run(_awaited(returned))
+    return returned
 
 
-async def _awaited(value: Awaitable[object]) -> None:
-    await value
+async def _awaited(value: Awaitable[object]) -> object:
+    return await value
+
+
+def _is_nothing(returned: object) -> bool:
+    """Whether it is None, or a list or tuple of None: the value of a lambda that calls several assertions."""
+    return returned is None or (isinstance(returned, list | tuple) and all(item is None for item in returned))
 
 
 def _private_channel() -> tuple[BinaryIO, BinaryIO]:

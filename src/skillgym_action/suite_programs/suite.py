@@ -73,7 +73,8 @@ CONTAINER = ("image", "build", "dockerfile", "workdir", "user", "network")
 class Case:
     """A prompt, and the check that judges the session.
 
-    ``check(report, ctx)``, sync or async, passes when it returns and fails when it raises AssertionError.
+    ``check(report, ctx)``, sync or async, passes when it returns and fails when it raises AssertionError. A check that
+    returns True or False is an error of the suite: the value would have no effect.
     ``id`` is unique in its suite; in a dict of cases it defaults to the key. ``timeout_ms`` limits the agent's time.
     ``expected_fail``: the check is expected to fail; passing is reported as unexpected. ``classify_failure(result)``
     returns the failure class (an id, or ``{"id", "label"}``) of an execution that did not pass, or None.

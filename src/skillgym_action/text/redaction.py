@@ -62,6 +62,11 @@ def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
+def is_secret_variable(name: str, value: str) -> bool:
+    """Whether a variable must not be given to suites: by its name, or its value has a password in a URL, or a key."""
+    return is_secret_name(name) or _PASSWORD.search(value) is not None or looks_like_key(value)
+
+
 def key_kinds(text: str) -> tuple[str, ...]:
     """Return the kinds of keys in ``text`` by their shape, such as ``github`` or ``private-key``."""
     return tuple(kind for kind, shape in SHAPES.items() if shape.may_match(text) and shape.regex.search(text))

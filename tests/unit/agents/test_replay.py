@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,7 +26,7 @@ from skillgym_action.model.session_report import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
 RUNNER = RunnerRef(id="claude", path_key="claude", agent=AgentRef(type="claude-code"))
 FINAL = Message(role="assistant", phase="final", text="Done in /recorded/ws, not in /recorded/ws-2.")
@@ -68,10 +69,11 @@ def workspace(tmp_path):
     return folder
 
 
-def play(sessions: Path | str, workspace: Path, key: str = "core/greets/claude/repeat-1") -> Capture:
+def play(sessions: Path | str, workspace: Path, key: str = "core/greets/claude/repeat-1", **case: Any) -> Capture:
     agent = AgentConfig(type="replay", sessions=str(sessions))
-    session = session_with(agent, workspace=workspace, key=tuple(key.split("/")))
-    ran = subprocess.run(replay.invocation(session).argv, cwd=workspace, capture_output=True, text=True, check=False)
+    session = session_with(agent, workspace=workspace, key=tuple(key.split("/")), **case)
+    started = replay.invocation(session)
+    ran = subprocess.run(started.argv, input=started.stdin, cwd=workspace, capture_output=True, text=True, check=False)
     return capture_of(ran.stdout, exit_code=ran.returncode, stderr=ran.stderr)
 
 
@@ -194,6 +196,85 @@ def test_a_runner_without_a_folder_of_recordings_is_an_error(workspace):
     assert trouble_of(play("", workspace)) == Trouble(
         kind="collection", message="no folder of recorded sessions is set (agent.sessions)"
     )
+
+
+OTHER_PROMPT = "recorded with another prompt than the case has now; run the case again, or record it again"
+
+
+def test_a_recording_of_another_prompt_is_not_played(sessions, workspace):
+    folder = record(sessions, prompt="Do something else.")
+    (folder / "changes").mkdir()
+    (folder / "changes" / "a.txt").write_text("done")
+    capture = play(sessions, workspace)
+    assert trouble_of(capture) == Trouble(
+        kind="collection", message=f"{OTHER_PROMPT}: the recording is core/greets/claude/repeat-1"
+    )
+    assert (transcript_of(capture), list(workspace.iterdir())) == (Transcript(), [])
+
+
+@pytest.mark.parametrize(
+    ("recorded", "now", "plays"),
+    [
+        pytest.param("write f", "delete f", False, id="another prompt"),
+        pytest.param("write f", "write f\n", False, id="a line end more"),
+        pytest.param("écrire\u2028\ud800", "écrire\u2028\ud800", True, id="any characters"),
+        pytest.param("", "write f", True, id="the recording has no prompt"),
+        pytest.param("log in with ***", "log in with hunter22", True, id="a secret"),
+        pytest.param("*** and *** again", "hunter22 and hunter\n22 again", True, id="a secret at the beginning, twice"),
+        pytest.param("log in with *** now", "log out with hunter22 now", False, id="a secret, other words before it"),
+        pytest.param("log in with *** now", "log in with hunter22 then", False, id="a secret, other words after it"),
+        pytest.param("a *** b *** c", "a x c", False, id="a secret, words missing"),
+        pytest.param("do ***it***", "do ***it***", True, id="bold text"),
+        pytest.param("read /recorded/ws/a, /recorded/ws/b", "read /my/ws/a, /my/ws/b", True, id="the directory"),
+        pytest.param(
+            "read /recorded/ws/a, /recorded/ws/b", "read /my/ws/a, /my/ws/c", False, id="the directory, not b"
+        ),
+        pytest.param("read /recorded/ws/a, /recorded/ws/b", "read /my/ws/a, /your/ws/b", False, id="two directories"),
+        pytest.param("read /recorded/ws/a", "read nothing /a", False, id="no directory"),
+        pytest.param("read /recorded/ws/a", "read /my\nws/a", False, id="a directory on two lines"),
+        pytest.param("see /home/a b/r/x, /home/a b/r/y", "see /repo/x, /repo/y", True, id="the repository"),
+        pytest.param("see /home/a b/r/x, /home/a b/r/y", "see /repo/x, /repo/z", False, id="the repository, not y"),
+        pytest.param("see x", "see /repo/x and delete it", False, id="the repository, more words"),
+    ],
+)
+def test_only_a_recording_of_the_case_s_prompt_is_played(sessions, workspace, recorded, now, plays):
+    record(sessions, prompt=recorded)
+    capture = play(sessions, workspace, prompt=now, root=Path("/repo"))
+    assert (capture.exit_code, OTHER_PROMPT in capture.stderr.tail(999)) == ((0, False) if plays else (66, True))
+
+
+def exchange(prompt: str) -> SessionReport:
+    return SessionReport(runner=RUNNER, prompt=prompt, cwd="/recorded/ws", final_output="Done.")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "turns", "plays"),
+    [
+        pytest.param(["Hi", "@[User]:\nHi\n\n@[Assistant]:\nDone.\n\n@[User]:\nBye"], ["Hi", "Bye"], True, id="same"),
+        pytest.param(["Hi", "Bye"], ["Hi", " Bye "], True, id="a turn of which the agent got only this turn"),
+        pytest.param(["Hi"], ["Hi", "Bye"], True, id="ended early"),
+        pytest.param(["Hi", "@[User]:\nHi\n\n@[User]:\nBye"], ["Hi", "Goodbye"], False, id="another second turn"),
+        pytest.param(["Hi", "@[User]:\nHi\n\n@[User]:\nGoodbye"], ["Hi", "bye"], False, id="a part of a turn"),
+        pytest.param(["Hi", "Bye"], ["Hi"], False, id="a turn less"),
+        pytest.param(["Hello"], ["Hi"], False, id="another first turn"),
+        pytest.param(["Hi", "@[User]:\nHi\n\n@[Assistant]:\nDone."], ["Hi", " "], True, id="an empty turn"),
+        pytest.param(["Hi", "Bye"], [], True, id="a case with one turn made of a conversation"),
+    ],
+)
+def test_a_conversation_is_played_if_all_of_its_turns_are_those_of_the_case(
+    sessions, workspace, recorded: Sequence[str], turns: Sequence[str], plays
+):
+    record(sessions, prompt=recorded[0], exchanges=tuple(map(exchange, recorded)))
+    capture = play(sessions, workspace, prompt="Hi", turns=tuple(turns))
+    assert (capture.exit_code, OTHER_PROMPT in capture.stderr.tail(999)) == ((0, False) if plays else (66, True))
+
+
+def test_a_report_without_a_prompt_is_played(sessions, workspace):
+    file = record(sessions) / "report.json"
+    report = json.loads(file.read_text())
+    for prompt in ({}, {"prompt": None}, {"prompt": 7}):
+        file.write_text(json.dumps({key: value for key, value in report.items() if key != "prompt"} | prompt))
+        assert play(sessions, workspace, prompt="delete f").exit_code == 0
 
 
 def test_recorded_trouble_is_played_too(sessions, workspace):

@@ -414,6 +414,48 @@ def test_the_threshold(tmp_path, of_suite, of_case, threshold):
 
 
 @pytest.mark.parametrize(
+    ("of_suite", "of_case", "place"),
+    [
+        pytest.param({}, {"execution": {"threshold": 0}}, "tests[0].execution.threshold", id="the case"),
+        pytest.param({"execution": {"threshold": 0.0}}, {}, "execution.threshold", id="the suite"),
+        pytest.param({"default_test": {"threshold": 0}}, {}, "default_test.threshold", id="AgentV 5"),
+    ],
+)
+def test_a_threshold_that_every_score_reaches_causes_a_warning(tmp_path, of_suite, of_case, place):
+    (warning,) = warnings(read_tests(tmp_path, case("a", **of_case), **of_suite))
+    assert warning.endswith(
+        f"{place}: with 0, a test passes whatever its assertions find; write a number above 0, at most 1"
+    )
+
+
+def test_a_small_threshold_causes_no_warning(tmp_path):
+    assert read_tests(tmp_path, case("a", execution={"threshold": 0.01})).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("keys", "of_suite", "warned"),
+    [
+        pytest.param({"assertions": []}, {}, True, id="an empty list"),
+        pytest.param({"assertions": [" "]}, {}, True, id="a blank criterion"),
+        pytest.param(
+            {"assertions": [], "execution": {"skip_defaults": True}}, {"assertions": CONTAINS}, True, id="skip"
+        ),
+        pytest.param({"assertions": []}, {"assertions": CONTAINS}, False, id="assertions of the suite"),
+        pytest.param({"assertions": [], "criteria": "polite"}, {}, False, id="criteria"),
+        pytest.param({"assertions": [], "expected_output": "yes"}, {}, False, id="expected output"),
+    ],
+)
+def test_a_question_to_the_judge_without_anything_expected_causes_a_warning(tmp_path, keys, of_suite, warned):
+    suite = read_tests(tmp_path, case("a", **{"criteria": None} | keys), **of_suite)
+    assert [one.id for one in suite.cases] == ["a"]
+    message = (
+        "tests[0].assertions: no assertion, criteria or expected_output: the judge is asked without knowing what is "
+        "expected; add criteria, expected_output or assertions"
+    )
+    assert [text.partition(" ")[2] for text in warnings(suite)] == [message] * warned
+
+
+@pytest.mark.parametrize(
     ("keys", "names"),
     [
         pytest.param({}, ["mine", "suite"], id="the case's own first"),
@@ -768,6 +810,29 @@ def test_a_secret_is_not_given_to_a_suite(tmp_path):
         tmp_path, {"evals/EVAL.yaml": suite_text(case(input="${{ API_KEY }}${{ SHOWN }}"))}, API_KEY="k", SHOWN="s"
     )
     assert suite.cases[0].prompt == "s"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["postgres://u:hunter22@db/x", "http://:hunter22@proxy:3128", f"x ghp_{'a1B2' * 9}"],
+    ids=["a password in a URL", "a password without a user", "a key"],
+)
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_a_secret_by_its_value_is_not_given_to_a_suite(tmp_path, value, where):
+    files = {"evals/EVAL.yaml": suite_text(case(input="a${{ DATABASE_URL }}"), description="${{ DATABASE_URL }}")}
+    if where == "file":
+        suite = read(tmp_path, {**files, ".env": f"DATABASE_URL={value}"})
+    else:
+        suite = read(tmp_path, files, DATABASE_URL=value)
+    assert suite.cases[0].prompt == "a"
+    assert "DATABASE_URL is left empty: suites cannot use secrets" in " ".join(warnings(suite))
+    assert value not in repr(suite)
+
+
+@pytest.mark.parametrize("value", ["postgres://u@db/x", "https://example.com:8080/@a", "a:b@c"])
+def test_an_address_without_a_password_is_given_to_a_suite(tmp_path, value):
+    suite = read(tmp_path, {"evals/EVAL.yaml": suite_text(case(input="a ${{ DATABASE_URL }}"))}, DATABASE_URL=value)
+    assert suite.cases[0].prompt == f"a {value}"
 
 
 def test_an_env_file_is_for_the_suite_and_the_environment_wins(tmp_path):

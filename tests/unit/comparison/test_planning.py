@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from skillgym_action.comparison.exact_tests import SampledPair
@@ -16,11 +18,17 @@ from skillgym_action.comparison.planning import (
     planning_sentences,
     repetitions_to_decide,
 )
+from skillgym_action.comparison.verdict import has_dropped
 from skillgym_action.model.samples import Samples
 
 
 def samples(*cases):
     return [Samples(passed=passed, judged=judged) for passed, judged in cases]
+
+
+def planned(repetitions, *base):
+    """Pairs of these samples of a baseline, and so many planned sessions."""
+    return [SampledPair(case, Samples(passed=0, judged=repetitions)) for case in samples(*base)]
 
 
 @pytest.mark.parametrize(
@@ -41,6 +49,30 @@ def test_the_difficulty_is_that_of_the_baseline():
     assert Difficulty.of(samples((1, 1), (0, 1))) == Difficulty(mean=0.5)
     assert Difficulty.of(samples((5, 5))) == Difficulty(mean=1.0)
     assert Difficulty.of([]) == Difficulty()
+
+
+@pytest.mark.parametrize("repetitions", [3, 5])
+@pytest.mark.parametrize(
+    ("passing", "failing"),
+    [(11, 1), (8, 4), (14, 6), (40, 10), (12, 0), (20, 0)],
+)
+def test_the_drop_of_cases_without_mixed_results_is_seen_in_about_4_of_5_comparisons(passing, failing, repetitions):
+    base = samples(*[(repetitions, repetitions)] * passing, *[(0, repetitions)] * failing)
+    drop = detectable_drop(len(base), repetitions, repetitions, Difficulty.of(base))
+    rates = [max(0.0, case.rate - drop * len(base) / passing) for case in base]
+    random = Random(1)
+
+    def head(rate):
+        return Samples(passed=sum(random.random() < rate for _ in range(repetitions)), judged=repetitions)
+
+    runs = [[SampledPair(case, head(rate)) for case, rate in zip(base, rates, strict=True)] for _ in range(200)]
+    assert 0.68 <= sum(map(has_dropped, runs)) / len(runs) <= 0.95
+
+
+def test_no_drop_is_seen_that_is_too_small_for_a_regression_or_larger_than_the_pass_rate():
+    assert detectable_drop(5_000, 10, 10, Difficulty(mean=0.9, icc=1.0)) == pytest.approx(0.02)
+    assert detectable_drop(7, 1, 1, Difficulty(mean=0.1)) == pytest.approx(0.1)
+    assert detectable_drop(7, 5, 5, Difficulty(mean=0.0)) == 0
 
 
 @pytest.mark.parametrize(
@@ -66,13 +98,27 @@ def test_what_it_takes_to_decide():
 
 
 def test_a_plan_in_words():
-    assert planning_sentences(20, 5, 5) == (
-        "20 cases x 5: drops of 20 points or more are seen in 4 of 5 comparisons",
-        "one case that breaks from all to nothing needs 5 or more repetitions in both runs",
+    single = "one case that breaks from all to nothing needs 5 or more repetitions in both runs"
+    assert planning_sentences(planned(5, *[(4, 5)] * 20)) == (
+        "20 cases x 5: drops of 24 points or more are seen in 4 of 5 comparisons",
+        single,
     )
-    assert planning_sentences(5, 1, 1) == (
-        "5 cases x 1: no comparison can show a regression, even if everything failed",
+    assert planning_sentences(planned(5, *[(5, 5)] * 11, (0, 5))) == (
+        "12 cases x 5: drops of 16 points or more are seen in 4 of 5 comparisons",
+        single,
     )
+
+
+@pytest.mark.parametrize(
+    ("base", "repetitions", "sentence"),
+    [
+        ([(1, 1)] * 5, 1, "5 cases x 1: {}, even if everything failed"),
+        ([(1, 1)] * 6 + [(0, 1)] * 6, 1, "12 cases x 1: {}, even if everything failed"),
+        ([(0, 5)], 5, "1 case x 5: {}: nothing passed in the baseline, so nothing could get worse"),
+    ],
+)
+def test_a_plan_that_cannot_show_a_regression_in_words(base, repetitions, sentence):
+    assert planning_sentences(planned(repetitions, *base)) == (sentence.format("no comparison can show a regression"),)
 
 
 # --- stopping for futility ----------------------------------------------------------------------------

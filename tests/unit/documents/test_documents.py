@@ -132,7 +132,12 @@ def test_a_place_in_json_is_where_the_value_begins(value):
         pytest.param('{"": 1, "": 1}', "json", 'file:1:9: [""] is set twice', id="json-empty-key-twice"),
         pytest.param("[" * 101 + "]" * 101, "json", "file:1:101: nested more than 100 levels deep", id="json-deep"),
         pytest.param("[" * 200_000, "json", "nested more than 100 levels deep", id="json-very-deep"),
-        pytest.param("[" + "1" * 5000 + "]", "json", "not JSON: Exceeds the limit", id="json-endless-number"),
+        pytest.param(
+            "[" + "1" * 5000 + "]", "json", "file:1:2: a number has more than 300 digits", id="json-endless-number"
+        ),
+        pytest.param(
+            "[a]\nb = -" + "1" * 5000, "toml", "file:2:6: a number has more than 300 digits", id="toml-endless-number"
+        ),
         pytest.param("a: b: c", "yaml", "file:1:5: not YAML: mapping values are not allowed", id="yaml-syntax"),
         pytest.param('a: 1\nb: "x\nc: 1', "yaml", "file:3:5: not YAML: while scanning a quoted", id="yaml-unclosed"),
         pytest.param("\ta: 1", "yaml", "not YAML: YAML is indented with spaces, and this is a tab", id="yaml-tab"),

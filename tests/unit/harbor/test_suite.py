@@ -9,9 +9,13 @@ import pytest
 from harbor_tasks import TOML, loaded, problems, task, tasks
 from scratch import skillgym, world_in
 from skillgym_action.harbor.preparation import TaskPreparation, TaskSolution
-from skillgym_action.harbor.task_limits import MAX_HARBOR_FILES
+from skillgym_action.harbor.task_files import TaskFolder
+from skillgym_action.harbor.task_limits import MAX_HARBOR_BYTES, MAX_HARBOR_FILES
 from skillgym_action.harbor.task_settings import Healthcheck
+from skillgym_action.limits import MAX_SUITE_DIGEST_FILE_BYTES
 from skillgym_action.model.containers import ContainerBuild, ContainerLimits, NetworkMode, NetworkPolicy
+from skillgym_action.model.errors import SuiteError
+from skillgym_action.repository.suite_digests import suite_digest
 from skillgym_action.settings.suite_options import DiscoverOptions
 from skillgym_action.stages.discover import discover
 
@@ -245,6 +249,21 @@ def test_marks_against_training_are_not_in_the_prompt(tmp_path, text, prompt):
             {"task": "[environment]\nnetwork_mode = 'allowlist'\nallowed_hosts = ['10.0.0.1']\n"},
             "environment.allowed_hosts[0]: is not a host name",
         ),
+        (
+            {
+                "task": "[environment]\nnetwork_mode = 'allowlist'\nallowed_hosts = "
+                + str([f"h{number}.example" for number in range(201)])
+            },
+            "tasks/one/task.toml:3:1: environment.allowed_hosts: has more than 200 hosts; run this task with Harbor",
+        ),
+        (
+            {"task": "[environment]\ndocker_image = '--privileged'\n"},
+            "environment.docker_image: '--privileged' is not the name of an image, such as python:3.12-slim",
+        ),
+        (
+            {"task": '[environment]\ndocker_image = "a\\nb"\n'},
+            "environment.docker_image: 'a\\nb' is not the name of an image",
+        ),
         ({"task": "[environment]\nallowed_hosts = ['x.org']\n"}, "environment.allowed_hosts: only has an effect with"),
         ({"task": "[environment]\nhealthcheck = {}\n"}, "environment.healthcheck: has no command"),
         ({"task": "schema_version = '2.0'\n"}, "schema_version: needs another version than this one, which reads 1.x"),
@@ -278,10 +297,63 @@ def test_a_secret_of_the_tool_is_not_given_to_a_task(tmp_path):
     assert "sk-ant-secret" not in repr(suite)
 
 
+@pytest.mark.parametrize("value", ["postgres://u:hunter22@db/x", f"ghp_{'a1B2' * 9}"])
+@pytest.mark.parametrize("table", ["environment", "verifier", "solution"])
+def test_a_secret_by_its_value_is_not_given_to_a_task(tmp_path, value, table):
+    root = tasks(tmp_path, task(task=f"[{table}]\nenv = {{ URL = '${{DATABASE_URL:-none}}' }}\n"))
+    suite = loaded(root, environment={"DATABASE_URL": value})
+    assert "DATABASE_URL is a secret, which tasks do not get" in str(suite.invalid[0].problem)
+    assert value not in repr(suite)
+    assert loaded(root, environment={"DATABASE_URL": "postgres://u@db/x"}).invalid == ()
+
+
 def test_tests_behind_a_link_are_refused(tmp_path):
     root = tasks(tmp_path, {**task(test=None), "elsewhere/test.sh": "true\n"})
     (root / "tasks/one/tests").symlink_to("../../elsewhere")
     assert "tests is a symbolic link" in problems(root)[0]
+
+
+def test_a_link_that_is_a_second_problem_is_told_without_a_key(tmp_path):
+    root = tasks(tmp_path, {**task(test=None), "elsewhere/other.sh": "true\n"})
+    (root / "tasks/one/tests").symlink_to("../../elsewhere")
+    (problem,) = problems(root)
+    assert problem == (
+        "tasks/one/tests/test.sh: is missing: nothing decides the task; also tasks/one/tests: tasks/one/tests is a "
+        "symbolic link; write it; it writes the reward"
+    )
+
+
+@pytest.mark.parametrize("size", [MAX_HARBOR_BYTES, 100 * MAX_HARBOR_BYTES])
+def test_tests_that_are_too_large_are_an_error_with_their_place(tmp_path, size):
+    root = tasks(tmp_path, task("tasks/one") | task("tasks/two"))
+    with (root / "tasks/one/tests/data.bin").open("wb") as data:
+        data.truncate(size)
+    ran = skillgym("check", cwd=root)
+    message = "error: tasks/one/tests: its files have more than 2 GiB together (suite tasks); put large files into "
+    assert (ran.code, ran.err.startswith(message)) == (2, True)
+    assert "tasks: harbor, 1 case, and 1 that cannot be used" in ran.out
+
+
+def test_no_more_files_are_read_once_the_run_is_cancelled(tmp_path):
+    root = tasks(tmp_path)
+    task_folder = TaskFolder(
+        folder=root / "tasks/one", root=root, opener=None, refusal=lambda _: None, cancelled=lambda: True
+    )
+    with pytest.raises(SuiteError, match="the run was cancelled"):
+        task_folder.digest("tests")
+
+
+def test_a_suite_has_no_digest_once_the_run_is_cancelled_or_with_a_file_that_is_too_large(tmp_path):
+    root = tasks(tmp_path)
+    suite = loaded(root)
+    with world_in(root) as services:
+        assert suite_digest(suite, services.repository) is not None
+        with (root / "tasks/one/environment/data.bin").open("wb") as data:
+            data.truncate(MAX_SUITE_DIGEST_FILE_BYTES + 1)
+        assert suite_digest(suite, services.repository) is None
+        (root / "tasks/one/environment/data.bin").unlink()
+        services.cancelled.set()
+        assert suite_digest(suite, services.repository) is None
 
 
 @pytest.mark.parametrize(

@@ -31,3 +31,34 @@ def test_the_parents_of_a_merge_are_known_in_a_checkout_of_depth_1(tmp_path, pro
 @pytest.mark.parametrize("git", [True, False])
 def test_what_is_no_merge_has_none(tmp_path, processes, git):
     assert Repository(repository(tmp_path / "r", git=git), processes).merge_parents() == ()
+
+
+REMOTE = "refs/remotes/origin"
+
+
+@pytest.mark.parametrize(
+    ("commands", "branch"),
+    [
+        ((), "main"),
+        (("branch -m trunk",), "trunk"),
+        (("checkout -q -b change",), "main"),
+        (("branch -m master", "checkout -q -b change"), "master"),
+        (("checkout -q -b change", "tag main"), "main"),
+        (("branch -m change", "tag main"), "change"),
+        ((f"update-ref {REMOTE}/master HEAD",), "master"),
+        ((f"update-ref {REMOTE}/x/y HEAD", f"symbolic-ref {REMOTE}/HEAD {REMOTE}/x/y"), "x/y"),
+        ((f"symbolic-ref {REMOTE}/HEAD {REMOTE}/renamed",), "main"),
+        ((f"update-ref {REMOTE}/HEAD HEAD",), "main"),
+        (("checkout -q --detach", "branch -D main"), "main"),
+        (("checkout -q --orphan other", "branch -D main"), "other"),
+    ],
+)
+def test_the_default_branch_is_the_base_of_changes_or_else_the_one_checked_out(tmp_path, processes, commands, branch):
+    root = repository(tmp_path / "r", git=True)
+    for command in commands:
+        git_in(root, *command.split())
+    assert Repository(root, processes).default_branch() == branch
+
+
+def test_without_git_the_default_branch_is_main(tmp_path, processes):
+    assert Repository(tmp_path, processes).default_branch() == "main"

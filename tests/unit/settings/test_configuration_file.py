@@ -135,6 +135,28 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
             ["2:15: runners.a.agent.type: unknown agent 'calude-code'; did you mean 'claude-code'?"],
             id="unknown agent",
         ),
+        pytest.param(
+            "runners:\n  a: {agent: {type: [a], version: {b: 1}}}\n  b: {agent: {type: 5}}\n",
+            [
+                "2:15: runners.a.agent.type: must be text, not a list",
+                "2:26: runners.a.agent.version: must be text, not a mapping",
+                "3:15: runners.b.agent.type: must be text, not 5",
+            ],
+            id="an agent that is no text",
+        ),
+        pytest.param(
+            "engine: {type: dask, lost-after: 5, lostAfter: 50}\n",
+            ["1:1: engine: lost-after is another name of lostAfter, which is there, too"],
+            id="a key of the engine with both names",
+        ),
+        pytest.param(
+            "engine: {type: dask, slots-: 7, lost--retries: 9}\n",
+            [
+                "1:22: engine.slots-: unknown key 'slots-'; did you mean 'slots'?",
+                "1:33: engine.lost--retries: unknown key 'lost--retries'; did you mean 'lostRetries'?",
+            ],
+            id="keys of the engine with hyphens that they do not have",
+        ),
         pytest.param("runners: {}\n", ["1:1: runners: must not be empty"], id="no runners"),
         pytest.param(
             "run: {judge: {agent: codex}}\n",

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from scratch import repository, runner, skillgym
 from skillgym_action.model.errors import UsageError
 from skillgym_action.sessions.provider_limits import provider_of
 from skillgym_action.settings.configuration_file import Config
@@ -45,6 +48,15 @@ def test_an_address_is_with_tls_unless_it_is_tcp_on_loopback(written: str, addre
 def test_another_address_is_refused(written: str) -> None:
     with pytest.raises(UsageError):
         cluster_address(written)
+
+
+def test_an_engine_without_an_address_is_told_the_form_that_the_help_has(tmp_path) -> None:
+    engine = json.dumps({"runners": {"sh": runner()}, "engine": {"type": "dask"}})
+    ran = skillgym("run", cwd=repository(tmp_path, {"skillgym.config.yaml": engine}))
+    remedy = "error: engine: an engine of type dask needs an address; add address: dask://HOST:PORT\n"
+    assert (ran.code, ran.err) == (2, remedy)
+    for command in ("run", "worker"):
+        assert "dask://HOST:PORT" in skillgym(command, "--help", cwd=tmp_path).out
 
 
 def test_a_coordinator_has_a_placeholder_for_variables_of_workers() -> None:

@@ -257,6 +257,33 @@ def test_shards_share_the_plan_without_loss_or_overlap(shards, parts):
     assert found == [[f"{letter}@claude" for letter in part] for part in parts]
 
 
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        pytest.param({}, True, id="equal"),
+        pytest.param({"cases": ("[abc]",)}, True, id="a filter that leaves all"),
+        pytest.param({"cases": ("[ab]",)}, False, id="fewer cases"),
+        pytest.param({"suites": (suite(case("a"), case("b"), case("d")),)}, False, id="another case"),
+        pytest.param({"suites": (suite(case("b"), case("a"), case("c")),)}, False, id="another order"),
+        pytest.param({"suites": (suite(case("a"), case("b"), case("c", repetitions=2)),)}, False, id="repetitions"),
+        pytest.param({"suites": (suite(case("a"), case("b"), invalid=("c",)),)}, False, id="an invalid case"),
+        pytest.param({"runners": (CODEX,)}, False, id="another runner"),
+    ],
+)
+def test_shards_know_whether_they_are_of_one_plan(other, same):
+    usual = (suite(case("a"), case("b"), case("c")),)
+
+    def contents(number, suites=usual, runners=(CLAUDE,), **options):
+        return plan(suites, runners, PlanOptions(shard=(number, 2), **options)).all_shards
+
+    assert (contents(1) == contents(2, **other)) is same
+    assert contents(1).executions == 3
+
+
+def test_a_whole_plan_has_no_other_shards():
+    assert plan((suite(case("a")),), (CLAUDE,), PlanOptions()).all_shards is None
+
+
 def test_an_invalid_case_is_reported_by_one_shard_only():
     suites = (suite(case("a"), invalid=("bad", None)),)
     assert [unrunnable(suites, shard=(number, 3)) for number in (1, 2, 3)] == [["bad"], [None], []]

@@ -9,10 +9,9 @@ import pytest
 from skillgym_action.starter.repository_facts import (
     FoundSkill,
     TestCommand,
-    chosen_agents,
-    keys_of,
     repository_facts,
 )
+from skillgym_action.starter.starter_agents import chosen_agents, keys_of
 
 NPM = json.dumps({"scripts": {"test": "node --test"}})
 WITH_NEEDS = json.dumps({"scripts": {"test": "vitest"}, "devDependencies": {"vitest": "3"}})

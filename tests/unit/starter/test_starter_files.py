@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import ast
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from skillgym_action.starter.repository_facts import RepositoryFacts, TestCommand
+from skillgym_action.starter.starter_agents import StarterAgents
 from skillgym_action.starter.starter_cases import starter_cases
 from skillgym_action.starter.starter_files import WORKFLOW, starter_files
 from skillgym_action.starter.starter_suites import SUITE_FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NPM = RepositoryFacts(files=frozenset({"package.json"}), test=TestCommand(named="npm test", run="npm test"))
 TITLE = "\N{ROCKET} Caf\u00e9 \x85 \u2028 \ufeff end"
 
 
-def workflow(branch: str = "main", **keys: str) -> dict[str, Any]:
-    files = starter_files(NPM, suite_format="x-bench", keys=keys or {"claude-code": "ANTHROPIC_API_KEY"}, branch=branch)
-    text = {file.path: file.text for file in files}[WORKFLOW]
-    return yaml.load(text, yaml.BaseLoader)
+def workflow_text(keys: Mapping[str, str], branch: str = "main") -> str:
+    files = starter_files(NPM, suite_format="x-bench", agents=StarterAgents.of_keys(keys), branch=branch)
+    return {file.path: file.text for file in files}[WORKFLOW]
+
+
+def workflow(**keys: str) -> dict[str, Any]:
+    return yaml.load(workflow_text(keys or {"claude-code": "ANTHROPIC_API_KEY"}), yaml.BaseLoader)
 
 
 def step(found: dict[str, Any], uses: str) -> dict[str, Any]:
@@ -39,10 +46,18 @@ def test_the_workflow_has_one_secret_for_each_key():
     }
 
 
+def test_names_of_branches_and_keys_are_no_placeholders():
+    words = ("SECRETS", "BRANCH", "CONFIGURATION", "CONDITION", "WORKFLOW")
+    text = workflow_text({word: f"{word}_KEY" for word in words}, branch="CONFIGURATION-SECRETS-CONDITION")
+    found = yaml.load(text, yaml.BaseLoader)
+    assert found["on"]["push"]["branches"] == ["CONFIGURATION-SECRETS-CONDITION"]
+    env = {f"{word}_KEY": f"${{{{ secrets.{word}_KEY }}}}" for word in words}
+    assert step(found, "org/skillgym-action")["env"] == env
+
+
 @pytest.mark.parametrize("branch", ["main", "releases/2.x", "null", "true", "on", "1.0", "it's", 'a"b', "caf\u00e9"])
 def test_the_branch_is_a_text(branch):
-    files = starter_files(NPM, suite_format="x-bench", keys={"claude-code": "KEY"}, branch=branch)
-    text = {file.path: file.text for file in files}[WORKFLOW]
+    text = workflow_text({"claude-code": "KEY"}, branch)
     assert yaml.safe_load(text)[True]["push"]["branches"] == [branch]  # "on" is a boolean in YAML 1.1
 
 

@@ -137,7 +137,7 @@ def test_a_session_of_a_journal_takes_less_memory_than_five_kilobytes():
 
 
 def test_all_sessions_were_paid_for():
-    found = read(journal(held(), held("1.1", "failed"), held(digest=OTHER, agentUsd=None)))
+    found = read(journal(held(), held("1.1", "failed"), held(digest=OTHER, agentUsd=None, costUsd=None)))
     assert [(one.agent_usd, one.judge_usd) for one in found.all] == [(0.25, 0.0), (0.25, 0.0), (None, 0.0)]
 
 
@@ -184,11 +184,79 @@ NO_SESSIONS = [
     pytest.param(held(status="fine"), "result.status: must be", id="no status"),
     pytest.param(held(status="failed", passed=True), "result.status: must be that of its attempt", id="a lie"),
     pytest.param(held(attempts=[]), "result.attempts: must be one", id="no session"),
+    pytest.param(held(costUsd=9.0), "result.costUsd: is 9, but agentUsd and judgeUsd add up to 0.25", id="two costs"),
+    pytest.param(held(agentUsd=None), "result.costUsd: is 0.25, though agentUsd or judgeUsd is", id="an unknown cost"),
+    pytest.param(held(costUsd=None), "result.costUsd: is unknown, though", id="an unknown cost in reports"),
+    pytest.param(
+        held(trouble={"kind": "timeout", "message": ""}),
+        "trouble.kind: with the trouble timeout the status cannot be passed",
+        id="a pass after a limit",
+    ),
+    pytest.param(
+        held(status="failed", trouble={"kind": "network", "message": ""}),
+        "trouble.kind: with the trouble network the status cannot be failed",
+        id="a failure without a network",
+    ),
+    pytest.param(
+        held(threshold=0.8, score=0.5), "result.outcomes: contradict the status passed", id="a score that is too low"
+    ),
+    pytest.param(
+        held(status="expected-failed", expectedFail=True, threshold=0.5, score=0.8),
+        "result.outcomes: contradict the status expected-failed",
+        id="a score that is too high",
+    ),
+    pytest.param(held(threshold=0.5, score=1.5), "result.score: must be from 0 to 1, not 1.5", id="a score above 1"),
+    pytest.param(
+        held(expectedFail=True), "result.status: is passed, but the case is expected to fail", id="an expectation"
+    ),
     pytest.param(held("0.1"), "repetitions and sessions count from 1", id="repetition 0"),
     pytest.param(
         held(trouble={"kind": "x" * 99, "message": ""}), "trouble.kind: is not a kind of trouble", id="trouble"
     ),
 ]
+
+
+def outcome(*, passed: bool | None, **more: Any) -> dict[str, Any]:
+    return {"assertion": "it is done", "type": "rule", "passed": passed, "explanation": "seen"} | more
+
+
+def trouble(kind: str) -> dict[str, Any]:
+    return {"kind": kind, "message": "seen", "retryAfter": 1.5}
+
+
+SESSIONS = {
+    "a pass with an advisory failure": {"outcomes": [outcome(passed=True), outcome(passed=False, advisory=True)]},
+    "a pass with a failure above the threshold": {"outcomes": [outcome(passed=False)], "threshold": 0.5, "score": 0.5},
+    "a pass with a score that was rounded down": {"threshold": 2 / 3, "score": 0.6667 - 0.0001},
+    "a trigger query that a model did not finish": {"trouble": trouble("output-limit")},
+    "an expected failure": {"status": "expected-failed", "expectedFail": True, "outcomes": [outcome(passed=False)]},
+    "an expected failure by a limit": {
+        "status": "expected-failed",
+        "expectedFail": True,
+        "trouble": trouble("timeout"),
+    },
+    "a failure in spite of the expectation": {
+        "status": "failed",
+        "expectedFail": True,
+        "trouble": trouble("resource-limit"),
+    },
+    "a session that was lost": {
+        "status": "errored",
+        "trouble": trouble("worker-lost"),
+        "agentUsd": 0.0,
+        "costUsd": None,
+    },
+    "a cost of agent and judge": {"agentUsd": 0.1, "judgeUsd": 0.2, "costUsd": 0.3},
+    "a judge of unknown cost": {"judgeUsd": None, "costUsd": None},
+}
+"""What runs write, though it looks like a contradiction."""
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_what_runs_write_is_a_session(name):
+    fields = dict(SESSIONS[name])
+    status = str(fields.pop("status", "passed"))
+    assert told(journal(held(status=status, **fields))) == ([f"a 1.1 {status}"], [])
 
 
 @pytest.mark.parametrize(("line", "mistake"), NO_SESSIONS)

@@ -13,6 +13,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.run_report import LimitSettings
 from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.shard_plan import WholePlan
 from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.stages.gate import gate
 from skillgym_action.storage.merge import merged
@@ -120,6 +121,71 @@ def test_a_missing_shard_is_never_green_whatever_may_fail_the_run():
 
 
 # --- the jobs of a matrix ---------------------------------------------------------------------------
+
+
+OTHER_EXECUTIONS = "other executions, or other numbers of repetitions of cases"
+WHOLE = WholePlan(executions=5, digest="a" * 64, repeat=3, require="all", retry=0)
+
+
+def planned(*plans: WholePlan | None) -> list[RunReport]:
+    """A green shard for each plan."""
+    text = "\n".join(f"case-{number} passed" for number in range(len(plans)))
+    return [replace(one, whole_plan=plan) for one, plan in zip(shards(text, len(plans)), plans, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("plans", "missing", "sentences"),
+    [
+        pytest.param([WHOLE, WHOLE, WHOLE], (), (), id="one plan"),
+        pytest.param([None, None, None], (), (), id="results of earlier versions"),
+        pytest.param([WHOLE, None, WHOLE], (), (), id="one of an earlier version"),
+        pytest.param(
+            [replace(WHOLE, executions=1, digest="b" * 64), WHOLE, WHOLE],
+            ("1/3",),
+            ("the plan of shard 1/3 differs from that of shard 2/3: 1 execution instead of 5",),
+            id="a filter",
+        ),
+        pytest.param(
+            [WHOLE, replace(WHOLE, digest="b" * 64), replace(WHOLE, digest="b" * 64), WHOLE],
+            ("2/4", "3/4"),
+            ("the plan of shards 2/4, 3/4 differs from that of shard 1/4: " + OTHER_EXECUTIONS,),
+            id="other cases",
+        ),
+        pytest.param(
+            [WHOLE, replace(WHOLE, repeat=2), replace(WHOLE, require=1, retry=2)],
+            ("2/3", "3/3"),
+            (
+                "the plan of shard 2/3 differs from that of shard 1/3: repeat 2 instead of 3",
+                "the plan of shard 3/3 differs from that of shard 1/3: require 1 instead of all, retry 2 instead of 0",
+            ),
+            id="other options",
+        ),
+    ],
+)
+@pytest.mark.parametrize("fail_on", [GateOptions(), GateOptions(fail_on=frozenset())], ids=["default", "none"])
+def test_shards_of_different_plans_are_never_green(plans, missing, sentences, fail_on):
+    together = one_of(*planned(*plans))
+    assert (together.missing_shards, together.incomplete) == (missing, sentences)
+    assert [str(one) for one in together.warnings] == list(sentences)
+    decision = gate(together, fail_on)
+    assert (decision.exit_code, decision.reasons) == (3 if sentences else 0, sentences)
+    assert one_of(together).incomplete == sentences
+
+
+def test_shards_of_different_runners_may_have_different_plans():
+    claude, codex = (shards(f"one @{name} passed\ntwo @{name} passed", 2) for name in ("claude", "codex"))
+    other = replace(WHOLE, executions=2)
+    parts = [replace(one, whole_plan=WHOLE) for one in claude] + [replace(one, whole_plan=other) for one in codex]
+    assert one_of(*parts).incomplete == ()
+    parts[3] = replace(parts[3], whole_plan=WHOLE)
+    assert one_of(*parts).incomplete == (
+        "the plan of shard 2/2 differs from that of shard 1/2 of codex: 5 executions instead of 2",
+    )
+
+
+def test_a_cancelled_shard_is_not_said_to_have_another_plan():
+    first, second = planned(WHOLE, replace(WHOLE, executions=1))
+    assert one_of(first, replace(second, cancelled=True)).incomplete == ()
 
 
 def test_runners_of_several_jobs_stand_side_by_side():

@@ -254,6 +254,22 @@ UPWARDS = ("../x", "a/../../x", "a/..", "..", ".", "a/./b", "a//b", "a/", "")
             (*RESULT, "passed"), False, "suites[0].results[0].passed: contradicts the status passed", id="passed"
         ),
         pytest.param(
+            (*RESULT, "expectedFail"), True, f"{FIRST}.status: is passed, but the case is expected to fail",
+            id="a pass in spite of the expectation",
+        ),
+        pytest.param(
+            (*RESULT, "status"), "expected-failed",
+            f"{FIRST}.status: is expected-failed, but the case is not expected to fail", id="an expected failure",
+        ),
+        pytest.param(
+            (*RESULT, "quarantine"), {"reason": "flaky", "owner": "me", "expires": "2099-01-01"},
+            f"{FIRST}: is in quarantine", id="quarantine",
+        ),
+        pytest.param(
+            (*RESULT, "carried"), {"commit": "abc", "at": "2025-01-01T00:00:00Z", "samples": [True]},
+            f"{FIRST}.carried: has attempts, though it was not run", id="a session in a carried result",
+        ),
+        pytest.param(
             ("suites", 1, "path"), "bench/core.json", "suites[1].path: is the same as in suites[0]", id="twice"
         ),
         pytest.param(("runners", 1, "id"), "claude", "runners[1].id: is the same as in runners[0]", id="runner"),
@@ -401,14 +417,17 @@ def test_runs_are_found_by_an_absolute_pattern(tmp_path):
         pytest.param("nope", "no such run: nope; name a run directory", id="nothing of that name"),
         pytest.param("nope-*", "no such run: nope-*; name a run directory", id="a pattern that matches nothing"),
         pytest.param("empty", "empty/results.json: No such file or directory", id="a directory without results"),
-        pytest.param("e*", "empty/results.json: No such file or directory", id="one that did not finish"),
+        pytest.param("e*", "empty/results.json: No such file or directory", id="a pattern that matches one"),
+        pytest.param("killed", "killed: the run did not finish: it has no results.json; continue", id="unfinished"),
         pytest.param("folder", "folder/results.json: is not a file", id="a folder of that name"),
         pytest.param("pipe/results.json", "pipe/results.json: is not a file", id="what never ends"),
         pytest.param("a**b", "no such run: a**b", id="stars in a name stay in the name"),
     ],
 )
 def test_what_is_no_run_is_told(tmp_path, run, told):
-    (tmp_path / "empty").mkdir()
+    for name in ("empty", "killed"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "killed/journal.jsonl").write_text("")
     (tmp_path / "folder/results.json").mkdir(parents=True)
     (tmp_path / "pipe").mkdir()
     os.mkfifo(tmp_path / "pipe/results.json")

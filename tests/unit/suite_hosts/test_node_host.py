@@ -90,6 +90,19 @@ def test_a_check_that_returns_passes(tmp_path, check):
     assert (outcome.passed, outcome.type, outcome.trouble) == (True, "check", None), outcome.explanation
 
 
+@pytest.mark.parametrize(
+    ("returned", "explanation"),
+    [
+        pytest.param("false as any", "the check returned false, which has no effect; use `assert`", id="false"),
+        pytest.param("true as any", "the check returned true, which has no effect; use `assert`", id="true"),
+        pytest.param("'text' as any", "the check returned", id="another value"),
+    ],
+)
+def test_a_value_that_a_check_returns_is_ignored_as_in_skillgym(tmp_path, returned, explanation):
+    outcome = only(judged(tmp_path, one_case(f"return {returned}")))
+    assert (outcome.passed, outcome.explanation) == (True, explanation)
+
+
 @pytest.mark.parametrize("imported", ["./rules.ts", "./rules.js"])
 def test_types_are_erased_in_another_process(tmp_path, imported):
     written(tmp_path, "export const wanted: string = 'ready';\n", name="bench/rules.ts", head="")
@@ -395,6 +408,65 @@ def test_an_error_that_is_no_assertion_is_no_verdict(tmp_path, check, explanatio
 def test_an_assertion_nobody_waits_for_is_a_verdict_all_the_same(tmp_path):
     outcome = only(judged(tmp_path, one_case("assert.rejects(async () => 1)")))
     assert (outcome.passed, outcome.explanation) == (False, "Missing expected rejection.")
+
+
+@pytest.mark.parametrize(
+    ("check", "passed", "explanation"),
+    [
+        pytest.param("setTimeout(() => assert.fail('late'), 50)", False, "late", id="assertion in a timer"),
+        pytest.param("setTimeout(() => assert.soft.fail('late'), 50)", False, "late", id="soft assertion in a timer"),
+        pytest.param(
+            "setTimeout(() => { throw new RangeError('x') }, 50)", None, "the check raised RangeError: x", id="crash"
+        ),
+        pytest.param(
+            "import('node:fs/promises').then((fs) => fs.readFile('/nowhere'))",
+            None,
+            "the check raised Error: ENOENT",
+            id="rejection after input and output",
+        ),
+    ],
+)
+def test_an_error_soon_after_the_check_has_returned_is_one_of_the_check(tmp_path, check, passed, explanation):
+    file = written(tmp_path, one_case(check))
+    with suite_hosts(tmp_path) as hosts:
+        outcome = only(hosts.judge(file, "it", session_report()))
+        assert only(hosts.judge(file, "next", session_report())).passed is True
+    assert (outcome.passed, outcome.explanation.startswith(explanation)) == (passed, True), outcome.explanation
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param("setTimeout(() => assert.fail('much later'), 900)", id="in a timer"),
+        pytest.param("setTimeout(async () => assert.fail('much later'), 900)", id="in a promise"),
+        pytest.param("setTimeout(() => assert.fail('much later'), 20);\nassert.fail('now')", id="after a failure"),
+    ],
+)
+def test_an_error_of_an_earlier_check_fails_no_other_case(tmp_path, check):
+    waits = "{ id: 'waits', prompt: 'p', async assert() { await new Promise((done) => setTimeout(done, 700)) } }"
+    body = one_case(check).replace('{ id: "next", prompt: "p", assert() {} }', waits)
+    with suite_hosts(tmp_path) as hosts:
+        file = written(tmp_path, body)
+        hosts.judge(file, "it", session_report())
+        outcome = only(hosts.judge(file, "waits", session_report()))
+    assert outcome.passed is True, outcome.explanation
+    (log,) = tmp_path.rglob("*.log")
+    assert "an error after its check had ended: AssertionError [ERR_ASSERTION]: much later" in log.read_text()
+
+
+def seconds(hosts, file, case_id):
+    """The duration of a judgement that passes."""
+    began = time.monotonic()
+    assert only(hosts.judge(file, case_id, session_report())).passed is True
+    return time.monotonic() - began
+
+
+def test_a_timer_that_a_check_leaves_behind_delays_the_reply_only_for_a_moment(tmp_path):
+    with suite_hosts(tmp_path) as hosts:
+        file = written(tmp_path, one_case("setInterval(() => 0, 50)"))
+        hosts.judge(file, "next", session_report())
+        assert 0.4 < seconds(hosts, file, "it") < 5
+        assert min(seconds(hosts, file, "next") for _ in range(3)) < 0.4, "it waited for the timer of another check"
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,47 @@ def test_a_check_that_returns_passes(tmp_path, check):
     assert (outcome.passed, outcome.type, outcome.trouble) == (True, "check", None)
 
 
+@pytest.mark.parametrize(
+    ("check", "line", "column"),
+    [
+        pytest.param("def check(report, ctx): return 'x' in ctx.final_output()", 2, None, id="sync"),
+        pytest.param("async def check(report, ctx): return False", 2, None, id="async"),
+        pytest.param("check = lambda report, ctx: expect.classify('own', lambda: False)", 2, None, id="lambda"),
+        pytest.param(
+            "class C:\n  def __call__(self, report, ctx): return False\ncheck = C()", 5, 10, id="an object, at its case"
+        ),
+    ],
+)
+def test_a_check_that_returns_false_is_no_verdict(tmp_path, check, line, column):
+    outcome = only(judged(tmp_path, f"{check}\nsuite = [Case('it', prompt='p', check=check)]"))
+    assert (outcome.passed, outcome.trouble) == (None, "assert-hook")
+    assert outcome.explanation == "the check returned False, which is not a result; use `assert`"
+    assert outcome.location == at(line, column)
+
+
+def test_a_check_that_returns_true_is_no_verdict_either(tmp_path):
+    outcome = only(judged(tmp_path, one_case("expect.soft.fail('soft')\nreturn True")))
+    assert (outcome.passed, outcome.trouble) == (None, "assert-hook")
+    assert outcome.explanation == (
+        "the check returned True, which is not a result; use `assert`\n"
+        "1 assertion failure collected:\n1. bench/demo_suite.py:5: soft"
+    )
+
+
+@pytest.mark.parametrize(
+    ("returned", "explanation"),
+    [
+        pytest.param("1", "the check returned 1, which has no effect; use `assert`", id="a number"),
+        pytest.param("[None, 'x']", "the check returned [None, 'x'], which has no effect; use `assert`", id="a list"),
+        pytest.param("(expect.ok(1), expect.ok(2))", "the check returned", id="what expectations return"),
+        pytest.param("None", "the check returned", id="None"),
+    ],
+)
+def test_other_values_that_a_check_returns_are_noted(tmp_path, returned, explanation):
+    outcome = only(judged(tmp_path, one_case(f"return {returned}")))
+    assert (outcome.passed, outcome.explanation) == (True, explanation)
+
+
 def test_a_failed_assert_is_a_verdict_with_line_and_values(tmp_path):
     outcome = only(judged(tmp_path, one_case("answer = ctx.final_output()\nassert answer == 'done'")))
     assert (outcome.passed, outcome.trouble) == (False, None)
