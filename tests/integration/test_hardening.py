@@ -284,6 +284,16 @@ def test_a_python_that_cannot_be_executed_again_is_an_error_and_no_secret_is_use
     assert "planted" not in done.stderr
 
 
+@pytest.fixture
+def interrupts(request) -> Iterator[None]:
+    """What programs that the test starts inherit for SIGINT, whatever this process inherited (``nohup`` ignores it)."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("interrupts", [signal.default_int_handler], indirect=True, ids=["heeded"])
+@pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_interrupt_that_a_library_turns_into_another_error_is_a_cancellation(tmp_path, number):
     code = f"""import os, sys, time
@@ -297,14 +307,6 @@ def program(environment):
 sys.exit(exit_code(program))"""
     done = ran(sys.executable, "-c", code, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "cancelled\n")
-
-
-@pytest.fixture
-def interrupts(request) -> Iterator[None]:
-    """What programs that the test starts inherit for SIGINT, whatever this process inherited (``nohup`` ignores it)."""
-    before = signal.signal(signal.SIGINT, request.param)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def signalled(number: signal.Signals, folder: Path) -> tuple[int, bool, str]:
