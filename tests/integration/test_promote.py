@@ -144,7 +144,7 @@ def test_nothing_is_overwritten_without_force(shop):
     ("args", "message"),
     [
         (("--id", "x" * 1_001), "--id: must be a text of at most 1,000 characters in UTF-8"),
-        (("--id", " "), "--id: must be a text of at most 1,000 characters"),
+        (("--id", " "), "--id: the value is empty; leave the option out"),
         (("--id", "a\udcffb"), "--id: must be a text of at most 1,000 characters"),
         (("--expect", "file:\udcff exists"), "--expect: must be a text in UTF-8"),
         (("--expect", f"file:a contains '{KEY}'"), "--expect has what looks like a key, or the value of a secret"),
