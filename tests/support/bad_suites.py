@@ -150,7 +150,7 @@ SAYS = {
     "overflow": "is not a finite number",
     "digits": "a number has more than 300 digits",
     "hexadecimal": "a number has more than 300 digits",
-    "very-many-digits": "Exceeds the limit",
+    "very-many-digits": "a number has more than 300 digits",
     "deep-lists": "nested more than 100 levels deep",
     "deep-objects": "nested more than 100 levels deep",
     "deep-mappings": "nested more than 100 levels deep",
@@ -176,7 +176,7 @@ SAYS = {
 """For some of them, what the message has to say, as a regular expression."""
 
 NO_LINE = frozenset(
-    {"empty", "blank", "mark-alone", "utf-16", "utf-16-be", "latin-1", "half-a-character", "binary", "very-many-digits"}
+    {"empty", "blank", "mark-alone", "utf-16", "utf-16-be", "latin-1", "half-a-character", "binary"}
     | {"deep-lists", "deep-objects", "deep-closed"}
 )
 """What has no place in its file, or whose place is not known."""
