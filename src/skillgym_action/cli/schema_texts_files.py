@@ -39,7 +39,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "CaseSection": {
         "id": "Id of the case, which must be unique in the suite.",
-        "prompt": "The prompt, which agents get unchanged.",
+        "prompt": "The prompt, which the tool passes to agents unchanged.",
         "expect": "The expectations of the case; at least one is required.",
         "budget": (
             "Maximum cost of a session. If the agent [reports the tokens of each model round](agents.md), and the "
