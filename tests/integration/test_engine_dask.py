@@ -284,13 +284,14 @@ def test_a_cluster_whose_machine_was_suspended_keeps_its_sessions(own_cluster: C
     scene = Scene(tmp_path, own_cluster, script, number=1, **{"lost-after": "5s"})
     process = scene.start()
     until(scene.logged, "the session runs")
-    suspended = own_cluster.scheduler, worker, process
-    for one in suspended:
+    for one in (own_cluster.scheduler, worker, process):
         one.send_signal(signal.SIGSTOP)
     time.sleep(7)
-    for one in suspended:
-        one.send_signal(signal.SIGCONT)
-    time.sleep(2)  # for several surveys
+    own_cluster.scheduler.send_signal(signal.SIGCONT)
+    time.sleep(2)  # for surveys before the worker's first sign of life
+    worker.send_signal(signal.SIGCONT)
+    process.send_signal(signal.SIGCONT)
+    time.sleep(1)
     (scene.log / "fast").touch()
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err

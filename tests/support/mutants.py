@@ -43,8 +43,8 @@ NOTICED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py::.+)$", re.MULTILINE)
 TESTS_FAILED = 1  # the exit code of pytest
 PR_SET_CHILD_SUBREAPER = 36
 CONTAINED = "--contained"
-OWN = ("skillgym-action", "skillgym-action-entrypoint")  # the scripts of the package
-NOT_LINKED = re.compile(r"python|pip|[aA]ctivate|skillgym-action")
+OWN = ("dask", "skillgym-action", "skillgym-action-entrypoint")  # scripts of programs that import the package
+NOT_LINKED = re.compile(r"python|pip|[aA]ctivate|dask|skillgym-action")
 
 
 @dataclass(frozen=True, kw_only=True)
