@@ -20,11 +20,10 @@ from skillgym_action.filesystem.removal import remove_path
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.result import Attempt, SessionResult
 from skillgym_action.model.session_report import Cost, Trouble
-from skillgym_action.model.verdicts import ASSERTIONS_PASSED, Status
+from skillgym_action.model.verdicts import ASSERTIONS_PASSED, WORKER_LOST, Status
 from skillgym_action.remote_limits import MAX_ANSWER_BYTES, MAX_ANSWER_LINE_BYTES
 from skillgym_action.sessions.judge import trouble_judgement
 from skillgym_action.sessions.run_session import execution_result
-from skillgym_action.storage.journal_contradictions import WORKER_LOST
 from skillgym_action.storage.journal_lines import ended_session
 from skillgym_action.storage.stored_sessions import misfit, session_folder, session_result
 from skillgym_action.workspaces.workspace import extract_bundle
@@ -100,7 +99,7 @@ def troubled_session(
     result = replace(
         execution_result(execution, judgement),
         duration_ms=attempt.duration_ms,
-        cost=Cost() if trouble.kind == "worker-lost" else cost,
+        cost=Cost() if trouble.kind == WORKER_LOST else cost,
         attempts=(attempt,),
         directory=folder,
     )

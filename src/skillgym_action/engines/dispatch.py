@@ -17,6 +17,7 @@ from skillgym_action.engines.answers import (
 )
 from skillgym_action.model.errors import EngineError
 from skillgym_action.model.session_report import Cost, Trouble
+from skillgym_action.model.verdicts import WORKER_LOST
 from skillgym_action.remote_limits import MAX_REFUSAL_CHARACTERS
 from skillgym_action.reporters.wording import duration
 from skillgym_action.sessions.hooks import shared_workspace_name
@@ -142,7 +143,7 @@ class Dispatcher:
         """
         ticket = request.ticket
         if worker == LOST:
-            return self._troubled_session(request, "worker-lost", WORKSPACE_LOST)
+            return self._troubled_session(request, WORKER_LOST, WORKSPACE_LOST)
         began = self._services.clock.seconds()
         session = self._accepted(self._engine.run(ticket, worker, request.notices.judging), request, began)
         with self._changed:
@@ -309,7 +310,7 @@ class Dispatcher:
             return None
         if workspace:
             self._workspace_workers[workspace] = LOST
-        return self._troubled_session(request, "worker-lost", message, seconds=seconds)
+        return self._troubled_session(request, WORKER_LOST, message, seconds=seconds)
 
     def _refused(self, request: _Request, worker: str, error: RefusedTicketError, began: float) -> SessionResult | None:
         """The result of a session that a worker refused or did not finish; None: another worker may run it."""

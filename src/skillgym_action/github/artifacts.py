@@ -101,6 +101,7 @@ def files_of_archive(content: bytes, title: str, limits: ArchiveLimits) -> Itera
                     raise _wrong(title, f"has more than {limits.whole_bytes:,} bytes unpacked")
                 left -= len(unpacked)
                 yield entry.filename, unpacked
+    # zipfile raises NotImplementedError for compression methods and versions that it does not know.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OverflowError) as error:
         raise _wrong(title, f"is not a readable ZIP archive: {error}") from error
 

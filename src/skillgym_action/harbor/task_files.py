@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.documents.suite_values import UNUSABLE
 from skillgym_action.documents.user_files import kind_of, read_text
+from skillgym_action.filesystem.file_digests import content_digest
 from skillgym_action.harbor.suite_names import (
     DOCKERFILE,
     ENVIRONMENT,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 COMPOSE = ("docker-compose.yaml", "docker-compose.yml", "compose.yaml", "compose.yml")
 HIDDEN_FOLDERS = (TESTS, SOLUTION)
-_CHUNK_BYTES = 1024**2
 _CANARY = re.compile(r"<!--.*canary.*-->|#.*canary.*", re.IGNORECASE)
 
 
@@ -117,13 +117,12 @@ class TaskFolder:
 
     def _digest(self, file: Path) -> str:
         """SHA-256 of the content of a file. Raises SuiteError once the run is cancelled."""
-        content = sha256()
         with file.open("rb") as opened:
-            while chunk := opened.read(_CHUNK_BYTES):
-                if self.cancelled():
-                    raise SuiteError("the run was cancelled")
-                content.update(chunk)
-        return content.hexdigest()
+            return content_digest(opened, self._raise_if_cancelled)
+
+    def _raise_if_cancelled(self) -> None:
+        if self.cancelled():
+            raise SuiteError("the run was cancelled")
 
     def _regular_files(self, part: str) -> list[Path]:
         """The regular files below one of the folders, sorted; neither links nor what is behind them. Raises SuiteError.

@@ -26,6 +26,8 @@ LIMIT = "limit"
 """Origin of sessions that failed because the agent exceeded a limit."""
 MODEL = "model"
 """Origin of sessions that failed because of how the model ended its answer."""
+WORKER_LOST = "worker-lost"
+"""Kind of trouble of sessions whose worker was lost: their cost is unknown, their agent's counts as none."""
 NOT_BY_ASSERTIONS = frozenset({LIMIT, MODEL})
 """Origins of sessions that failed whatever their assertions say."""
 
@@ -178,7 +180,7 @@ TROUBLES: dict[str, TroubleKind] = {
         origin="grader",
         remedy="set up the judge, or fix the grader: it returned neither pass nor fail",
     ),
-    "worker-lost": TroubleKind(
+    WORKER_LOST: TroubleKind(
         label="Worker lost",
         origin="worker",
         remedy="check memory, evictions and network of the workers; raise --lost-retries if workers are often replaced",

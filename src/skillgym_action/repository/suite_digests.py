@@ -7,6 +7,7 @@ import stat
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from skillgym_action.filesystem.file_digests import content_digest
 from skillgym_action.limits import MAX_SUITE_DIGEST_FILE_BYTES, MAX_TEMPLATE_DIGEST_FILES
 from skillgym_action.repository.walk import REGULAR_FILE
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.suite import BenchmarkSuite
     from skillgym_action.repository.repository import Repository
-
-_PART_BYTES = 1024**2
 
 
 def suite_digest(suite: BenchmarkSuite, repository: Repository) -> str | None:
@@ -80,9 +79,5 @@ def kind_and_digest(file: Path, checked: Callable[[], None] = lambda: None) -> s
         return f"link {sha256(os.fsencode(os.readlink(file))).hexdigest()}"
     if not stat.S_ISREG(mode):
         return "other"
-    content = sha256()
     with open(file, "rb", opener=lambda path, _: os.open(path, REGULAR_FILE)) as opened:
-        while part := opened.read(_PART_BYTES):
-            content.update(part)
-            checked()
-    return f"file {content.hexdigest()}"
+        return f"file {content_digest(opened, checked)}"

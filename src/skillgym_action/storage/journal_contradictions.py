@@ -6,7 +6,7 @@ from math import isclose
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.scores import SCORE_DIGITS
-from skillgym_action.model.verdicts import ASSERTIONS_PASSED, GREEN, JUDGED, MODEL, TROUBLES, Status
+from skillgym_action.model.verdicts import ASSERTIONS_PASSED, GREEN, JUDGED, MODEL, TROUBLES, WORKER_LOST, Status
 from skillgym_action.storage.results_reader import status_contradiction
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from skillgym_action.storage.results_schema import OutcomeEntry, ResultEntry
 
 MAX_SESSION_MILLISECONDS = 10**12  # no time limit is longer
-WORKER_LOST = "worker-lost"
-"""The kind of trouble of a session whose cost is unknown, though its agent counts as having cost nothing."""
 _OF_EXECUTIONS = ("trigger", "quarantine", "inputs", "carried")
 """Fields of results that are computed once an execution has all of its sessions."""
 _SCORE_ROUNDING = 10**-SCORE_DIGITS
