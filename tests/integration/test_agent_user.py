@@ -18,13 +18,14 @@ from pathlib import Path
 
 import pytest
 
+import everybody
 from scratch import case, config, repository, runner, skillgym, started, suite, written
 from skillgym_action.cancellation import Cancellation
-from skillgym_action.model.errors import SuiteError, UsageError
+from skillgym_action.model.errors import UsageError
 from skillgym_action.model.session import Identity, Invocation
 from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.users import SESSION_UIDS, UserIds, agent_user
-from skillgym_action.suite_hosts.suite_host import SuiteHosts
+from skillgym_action.suite_hosts.suite_host import PACKAGE
 from skillgym_action.workspaces.closed_paths import closed_but_to
 from skillgym_action.workspaces.session_folder import SessionFolder
 
@@ -225,7 +226,7 @@ def test_suites_of_another_folder_are_closed_in_both(checkout, run_section, open
     written(checkout, {"bench/rules.mjs": "export const wanted = false;\n"})
     modes = {path: path.stat() for path in checkout.rglob("*")}
     arguments = ("run", "--agent-user", NOBODY, "--suites-from", "base", "--output", "results")
-    ran = skillgym(*arguments, cwd=checkout)
+    ran = everybody.ran(*arguments, cwd=checkout)
     if not IS_ROOT:
         assert (ran.code, "only root" in ran.err) == (2, True)
         return
@@ -243,24 +244,6 @@ def processes():
     ) as door:
         yield door
     cancelled.close()
-
-
-def test_an_interpreter_that_agents_cannot_reach_is_told(checkout, processes):
-    closed = checkout / "closed"
-    closed.mkdir(mode=0o700)
-    (closed / "python").symlink_to(sys.executable)
-    closed.chmod(0o700 if IS_ROOT else 0)
-    suite_file = checkout / "x_suite.py"
-    suite_file.write_text("suite = []")
-    with (
-        SuiteHosts(processes, root=checkout, logs=checkout / "logs", python=str(closed / "python")) as hosts,
-        pytest.raises(SuiteError) as caught,
-    ):
-        hosts.load(suite_file)
-    closed.chmod(0o700)
-    (problem,) = caught.value.problems
-    expected = f"the agents' user cannot execute {closed / 'python'}" if IS_ROOT else "Permission denied"
-    assert expected in problem.message
 
 
 def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reaches_them(checkout, processes):
@@ -307,12 +290,45 @@ def one(report, context): assert os.getuid() not in {0, int(open(f"{report.cwd}/
 
 
 def test_a_suite_program_is_neither_root_nor_the_session_that_it_judges(checkout):
-    """Where only root may execute this Python, it is not started at all."""
     agent = config(runner("id -u >out.txt"))
     files = {"bench/core.json": None, "own_suite.py": OWN_SUITE, "skillgym.config.yaml": agent}
-    ran = run(repository(checkout, files))
-    if IS_ROOT:
-        assert ran.code == 0 or "the agents' user cannot execute" in ran.err, ran.err
+    ran = everybody.ran("run", "--agent-user", NOBODY, cwd=repository(checkout, files))
+    assert (ran.code, "only root" in ran.err) == ((0, False) if IS_ROOT else (2, True)), ran.err
+
+
+CLOSED = {  # what agents cannot access: the suite that then does not run, and what the tool says
+    "Python": ("own_suite.py", "cannot execute {closed}/program"),
+    "Node.js": ("own_suite.mjs", "the agents' user cannot execute SKILLGYM_NODE={closed}/program; install one where"),
+    "package, for Python": ("own_suite.py", "cannot read {closed}/skillgym_action"),
+    "package, for Node.js": ("own_suite.mjs", "cannot read {closed}/skillgym_action"),
+}
+
+
+@pytest.mark.parametrize("what", CLOSED)
+def test_an_interpreter_or_a_package_that_agents_cannot_access_is_named(checkout, what):
+    file, message = CLOSED[what]
+    closed = checkout / "closed"
+    closed.mkdir(mode=0o700)
+    settings = {}
+    if what == "Python":
+        (closed / "program").symlink_to(everybody.python())
+        settings["executable"] = closed / "program"
+    elif what == "Node.js":
+        (closed / "program").symlink_to(shutil.which("node"))
+        settings["SKILLGYM_NODE"] = os.fspath(closed / "program")
+    else:
+        shutil.copytree(PACKAGE, closed / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
+        settings["before"] = closed
+    suite_text = OWN_SUITE if file == "own_suite.py" else PROGRAM
+    repository(checkout, {"bench/core.json": None, "skillgym.config.yaml": config(runner("true")), file: suite_text})
+    ran = everybody.ran("run", "--agent-user", NOBODY, cwd=checkout, **settings)
+    if not IS_ROOT:
+        assert (ran.code, "only root" in ran.err) == (2, True)
+        return
+    expected = message.format(closed=closed)
+    assert (ran.code, f"{file}: " in ran.err, expected in ran.err) == (2, True, True), ran.err
+    doctor = everybody.ran("doctor", "--agent-user", NOBODY, cwd=checkout, **settings)
+    assert expected in doctor.out
 
 
 def test_what_was_closed_is_open_again_when_the_tool_is_killed(checkout):

@@ -5,6 +5,7 @@ Suite hosts of sessions with users of their own need it, and so does the tool wh
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 ORDINARY = 65534
 NAME = f"python{sys.version_info.major}.{sys.version_info.minor}"
-CACHE = REPOSITORY / ".cache" / "python"
 SOURCES = Path(skillgym_action.__file__).parent.parent
 
 
@@ -32,32 +32,63 @@ def is_open(path: Path) -> bool:
     resolved = path.resolve()
     if not resolved.exists():
         return False
-    return bool(resolved.stat().st_mode & 0o004) and all(folder.stat().st_mode & 0o001 for folder in resolved.parents)
+    folders = {*path.absolute().parents, *resolved.parents}
+    return bool(resolved.stat().st_mode & 0o004) and all(folder.stat().st_mode & 0o001 for folder in folders)
 
 
 @cache
-def start() -> tuple[tuple[str, ...], dict[str, str]]:
-    """The command that starts the tool, and what it needs in its environment.
+def python() -> str:
+    """A Python that every user can execute: ours, one of the same version that the system has, or a copy of ours.
 
-    Ours, a Python of the same version that the system has, or a copy of ours. Who is not root becomes nobody else.
+    Who is not root becomes nobody else.
     """
-    if os.geteuid() != 0:
-        return (sys.executable, "-m", "skillgym_action"), {}
-    packages = [SOURCES, *(Path(folder) for folder in sys.path if folder.endswith("site-packages"))]
-    closed = [path for path in packages if not is_open(path)]
-    assert not closed, f"other users of this machine have to be able to read {closed}"
-    if is_open(Path(sys.executable)):
-        return (sys.executable, "-m", "skillgym_action"), {}
-    found = shutil.which(NAME, path="/usr/local/bin:/usr/bin") or os.fspath(copied())
-    return (found, "-m", "skillgym_action"), {"PYTHONPATH": os.pathsep.join(map(str, packages))}
+    if os.geteuid() != 0 or is_open(Path(sys.executable)):
+        return sys.executable
+    return shutil.which(NAME, path="/usr/local/bin:/usr/bin") or os.fspath(copied())
+
+
+@cache
+def packages() -> tuple[Path, ...]:
+    """The folders for ``PYTHONPATH``: this package and all others, where every user can read them."""
+    ours = (SOURCES, *(Path(folder) for folder in sys.path if folder.endswith("site-packages")))
+    if os.geteuid() != 0 or all(map(is_open, ours)):
+        return ours
+    return tuple(map(opened, ours))
+
+
+@cache
+def cache_folder() -> Path:
+    """Where every user can read what these functions copy: in this clone, or elsewhere if only root can enter it."""
+    if is_open(REPOSITORY):
+        folder = REPOSITORY / ".cache" / "python"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+    folder = Path(tempfile.mkdtemp(prefix="skillgym-everybody-"))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+def opened(packages: Path) -> Path:
+    """A copy of a folder with packages that every user can read; its files are hard links where that is possible."""
+    copy = Path(tempfile.mkdtemp(dir=cache_folder())) / packages.name
+    shutil.copytree(packages, copy, copy_function=_linked, ignore=shutil.ignore_patterns("__pycache__"))
+    copy.parent.chmod(0o755)
+    return copy
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
 
 
 def copied() -> Path:
     """A copy of our own Python where everybody can read it, without packages; made once."""
-    prefix, copy = Path(sys.base_prefix), CACHE / NAME
+    prefix, copy = Path(sys.base_prefix), cache_folder() / NAME
     if not copy.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(dir=CACHE))
+        new = Path(tempfile.mkdtemp(dir=cache_folder()))
         new.chmod(0o755)
         left_out = shutil.ignore_patterns("site-packages", "test", "idlelib", "tkinter", "config-*", "__pycache__")
         shutil.copytree(prefix / "lib" / NAME, new / "lib" / NAME, ignore=left_out)
@@ -70,9 +101,22 @@ def copied() -> Path:
     return copy / "bin" / NAME
 
 
-def ran(*args: str | Path, cwd: Path, owned: Path | None = None, limit: float = 120, **env: str) -> Ran:
-    """The tool in a process of its own. ``owned``: an ordinary user starts it, who owns that folder and all below."""
-    argv, needed = start()
+def ran(
+    *args: str | Path,
+    cwd: Path,
+    owned: Path | None = None,
+    limit: float = 120,
+    executable: Path | None = None,
+    before: Path | None = None,
+    **env: str,
+) -> Ran:
+    """The tool in a process of its own.
+
+    ``owned``: an ordinary user starts it, who owns that folder and all below. ``executable``: another Python than
+    ``python()``; ``before``: a folder of packages that come before the others.
+    """
+    argv = (executable or python(), "-m", "skillgym_action")
+    needed = {"PYTHONPATH": os.pathsep.join(map(str, (before, *packages()) if before else packages()))}
     become: Callable[[], None] | None = None
     if os.geteuid() == 0:  # what nobody else can start only costs time
         folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if is_open(Path(folder))]

@@ -30,6 +30,7 @@ from skillgym_action.settings.configuration_file import Config, find_config
 from skillgym_action.settings.options import ExecuteOptions
 from skillgym_action.settings.runners import configured_runners, unknown_runner
 from skillgym_action.suite_hosts.node import Node
+from skillgym_action.suite_hosts.suite_host import PACKAGE
 from skillgym_action.supervisor.prctl import is_protected
 from skillgym_action.text.escaping import clipped, one_line, terminal_line
 from skillgym_action.text.redaction import is_secret_name
@@ -228,8 +229,17 @@ def _install(services: Services, agent: str, version: str | None) -> DoctorCheck
 
 def _agents_user(services: Services) -> DoctorCheck:
     subject = "agents"
-    if services.processes.user:
-        return DoctorCheck(subject=subject, text=f"run as the user {services.processes.user.name}")
+    if user := services.processes.user:
+        text = f"run as the user {user.name}"
+        for path, permission, verb, languages in (
+            (PACKAGE, "r", "read", "Python and TypeScript"),
+            (sys.executable, "x", "execute", "Python"),
+        ):
+            if services.processes.is_closed_to_agents(path, permission):
+                text += f", who cannot {verb} {path}: suites in {languages} cannot run"
+                remedy = f"install it where every user can {verb} it"
+                return DoctorCheck(subject=subject, text=text, state=State.WARNING, remedy=remedy)
+        return DoctorCheck(subject=subject, text=text)
     if os.geteuid() == 0:
         remedy = "use --agent-user, unless this machine is thrown away afterwards"
         return DoctorCheck(subject=subject, text="run as the caller, root", state=State.WARNING, remedy=remedy)

@@ -130,6 +130,22 @@ class ProcessLauncher:
             raise subprocess.CalledProcessError(child.returncode, argv, out, err)
         return out or b""
 
+    def is_closed_to_agents(self, path: str | Path, permission: str) -> bool:
+        """Whether the agents' user lacks a permission, ``r`` or ``x``, for a path; False if there is no such user."""
+        if not self.user or not os.path.exists(path):
+            return False
+        identity = self.user.suite_identity(self.user.in_place)
+        child = self.spawn(
+            ("test", f"-{permission}", os.fspath(path)),
+            cwd="/",
+            env={"PATH": os.defpath},
+            stdin=subprocess.DEVNULL,
+            user=identity.uid,
+            group=identity.gid,
+            extra_groups=identity.groups,
+        )
+        return child.wait() == 1  # any other code is no answer
+
     def _communicate(self, child: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
         left, end = CANCELLED_GRACE_SECONDS, time.monotonic() + seconds
         while True:

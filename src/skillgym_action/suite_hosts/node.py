@@ -52,9 +52,16 @@ class Node:
 
     @cached_property
     def program(self) -> tuple[str, ...]:
-        """The Node.js to use, and its options. Raises ConfigError if there is none of a sufficient version."""
-        refused = []
+        """The Node.js to use, and its options.
+
+        Raises ConfigError if there is none of a sufficient version that the agents' user can execute.
+        """
+        refused, remedy = [], REMEDY
         for what, program in self._candidates():
+            if self._processes.is_closed_to_agents(program, "x"):
+                refused.append(f"the agents' user cannot execute {what}")
+                remedy = "install one where every user can execute it, or name one in SKILLGYM_NODE"
+                continue
             if (version := self._version(program, *MEMORY_OPTIONS)) and version >= MIN_VERSION:
                 return program, *MEMORY_OPTIONS
             version = self._version(program)
@@ -64,7 +71,7 @@ class Node:
             refused.append(f"{what} is {description}")
         wanted = ".".join(map(str, MIN_VERSION))
         found = "; ".join(refused) or "none was found"
-        raise ConfigError(f"suites in TypeScript need Node.js {wanted} or newer: {found}", remedy=REMEDY)
+        raise ConfigError(f"suites in TypeScript need Node.js {wanted} or newer: {found}", remedy=remedy)
 
     def _candidates(self) -> Iterator[tuple[str, str]]:
         """A description and the program, in the order in which they are tried."""

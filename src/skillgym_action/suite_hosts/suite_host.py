@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 PYTHON_HOST = (
     "import sys; sys.path.insert(0, sys.argv[1]); from skillgym_action.suite_programs import python_host as h; h.main()"
 )
-PACKAGE_PARENT = Path(__file__).parent.parent.parent
+PACKAGE = Path(__file__).parent.parent
 TYPESCRIPT = frozenset({".ts", ".mts", ".cts"})
 FORGED = "the suite wrote to the connection of the suite host's protocol"
 CLASSIFY_CRASH = FailureClass(id="classify-hook", label="Classify hook crash")
@@ -227,6 +228,10 @@ class SuiteHosts:
     def _start(self, file: Path, argv: tuple[str, ...], name: str) -> HostProcess:
         from skillgym_action.suite_hosts.host_process import HostProcess
 
+        if self._is_closed:
+            message = f"the suite host cannot be started: the agents' user cannot read {PACKAGE}"
+            remedy = "install it where every user can read it"
+            raise SuiteError.of(self._problem(file, message, remedy))
         log = self._logs / f"{name}.log"
         try:
             self._logs.mkdir(parents=True, exist_ok=True)
@@ -250,10 +255,14 @@ class SuiteHosts:
             raise SuiteError.of(self._problem(file, message, remedy)) from error
         return HostProcess(file, child, log)
 
+    @cached_property
+    def _is_closed(self) -> bool:
+        return self._processes.is_closed_to_agents(PACKAGE, "r")
+
     def _argv(self, file: Path) -> tuple[str, ...]:
         """The command that starts a host for the file's language."""
         if file.suffix.lower() == ".py":
-            return (self._python, "-B", "-P", "-c", PYTHON_HOST, os.fspath(PACKAGE_PARENT))
+            return (self._python, "-B", "-P", "-c", PYTHON_HOST, os.fspath(PACKAGE.parent))
         return self._node_argv(file, NODE_HOST)
 
     def _node_argv(self, file: Path, program: Path) -> tuple[str, ...]:
