@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import everybody
 from in_place import MODES, Asked, checkout, differing, open_up, state
 from scratch import skillgym, started
 
@@ -117,8 +118,7 @@ def test_nor_does_a_run_that_is_cancelled_while_an_agent_works_there(tmp_path, n
 
 # --- with a user of their own; needs root -----------------------------------------------------------
 
-# Python suites need a Python that everybody can read, and differ in nothing else from those in TypeScript.
-AS_USER = [name for name in MODES if name.partition(",")[0] in {"x-bench", "typescript", "agentv"}][::2]
+AS_USER = [name for name in MODES if name.partition(",")[0] in {"x-bench", "python", "typescript", "agentv"}][::2]
 AS_USER += ["agentv, workspace.path, prepared once"]
 NOBODY = "nobody"
 
@@ -135,7 +135,7 @@ def shelf():
 
 def as_user(shelf: Path, *options: str) -> tuple[int, str, list[dict[str, Any]]]:
     """The exit code, what was said, and the results; who is not root is told that this needs root."""
-    ran = skillgym("run", "--agent-user", NOBODY, "--output", shelf / "out", *options, cwd=shelf / "repo")
+    ran = everybody.ran("run", "--agent-user", NOBODY, "--output", shelf / "out", *options, cwd=shelf / "repo")
     if not IS_ROOT:
         assert (ran.code, "only root" in ran.err) == (2, True)
         return 2, ran.err, []
