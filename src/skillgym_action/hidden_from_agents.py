@@ -24,7 +24,8 @@ def hide_from_agents(services: Services, plan: Plan, options: Options) -> Suites
 
     Returns how the suites differ from those of the checkout, if they are not its.
     """
-    services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(options.arms.configured)))
+    arms = (*options.arms.configured, *(arm for suite in plan.suites for arm in suite.arms))
+    services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(arms)))
     of_checkout = suites_of_checkout(services, options) if services.suite_source.is_separate else ()
     services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
     _hide_untrusted_configuration(services)

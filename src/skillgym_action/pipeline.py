@@ -124,7 +124,8 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
             )
         made = plan(assigned.suites, runners, options.plan)
         made = replace(made, warnings=(*near_miss_warnings(found), *assigned.warnings, *made.warnings))
-        today, every_suite = services.clock.now().date(), not options.discover.paths
+        today = services.clock.now().date()
+        every_suite = options.discover.every_suite and not options.arms.changed_skills
         made = quarantined(made, options.plan.quarantine, today=today, every_suite=every_suite)
         if stored := options.plan.of_shards.stored:
             from skillgym_action.stages.shards import in_shard

@@ -60,6 +60,8 @@ def test_the_default_run_directory_can_be_uploaded(root, inputs):
         pytest.param({"html-path": "../x/r.html"}, "the html report ../x/r.html", id="html-path"),
         pytest.param({"reports": "ctrf=../x"}, "the ctrf report ../x", id="reports"),
         pytest.param({"record": "../x"}, "--record ../x", id="record"),
+        pytest.param({"store": "path=../x"}, "the store ../x", id="store"),
+        pytest.param({"mode": "trend", "store": "path=s", "html-path": "../x"}, "the trend page ../x", id="trend"),
         pytest.param({"report-dir": "/github/runner_temp/x"}, "the run directory /github/runner_temp/x", id="absolute"),
     ],
 )

@@ -128,6 +128,16 @@ def test_a_bootstrap_that_fails_is_inconclusive(tmp_path):
     assert (ran.code, "works could not be judged" in ran.err) == (3, True)
 
 
+@pytest.mark.parametrize("stand_in", ["--nop", "--oracle"])
+def test_filters_that_match_nothing_are_mistakes_as_without_a_stand_in(tmp_path, stand_in):
+    folder = scratch(tmp_path, case("one"), case("two"), **{f"{SOLUTIONS}/one.patch": ADDS})
+    for options in ([stand_in], []):
+        ran = check(folder, *options, "--case", "nosuch")
+        assert (ran.code, "unknown case 'nosuch'; known: one, two" in ran.err) == (2, True), ran.err
+        ran = check(folder, *options, "--case", "one", "--case", "twoo")
+        assert (ran.code, "warning: unknown case 'twoo'; did you mean 'two'?" in ran.err) == (0, True), ran.err
+
+
 def test_expected_failures_are_left_out_and_filters_apply(tmp_path):
     folder = scratch(tmp_path, case("works"), case("later", expectedFail=True), case("idle", ("no-file:gone.txt",)))
     ran = check(folder, "--nop", "--case", "!(idle)", "--case", "works", "--case", "later")

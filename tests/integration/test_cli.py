@@ -504,6 +504,15 @@ OK: 2 suites, 3 cases. No runner is configured: add one, or pass --runner
     )
 
 
+def test_check_names_a_missing_template_beside_all_other_problems(tmp_path):
+    broken, template = suite(case(retries="x")), suite(case(), workspace={"templateDir": "nope"})
+    ran = skillgym("check", cwd=repository(tmp_path, {"bench/broken.json": broken, "bench/template.json": template}))
+    assert ran.code == 2
+    assert "error: bench/broken.json:1:" in ran.err
+    assert "error: bench/template.json: workspace template nope: there is no such folder" in ran.err
+    assert "bench/core.json: x-bench, 1 case\n" in ran.out
+
+
 def test_check_without_a_suite_is_an_error(tmp_path):
     ran = skillgym("check", cwd=tmp_path)
     assert (ran.code, ran.err) == (

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scratch import case, config, repository, runner, skillgym, suite
+from scratch import case, config, repository, runner, skillgym, suite, written
 
 SOON = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
 HOSTILE = "</details><img src=x onerror=alert(1)> @everyone \u001b[31m ::error::x"
@@ -73,6 +73,17 @@ def test_mistakes_are_warnings_of_check_and_an_error_if_the_user_says_so(tmp_pat
     good = skillgym("run", "--case", "good", cwd=tmp_path)
     strict = skillgym("run", "--case", "good", "--fail-on", "warnings", cwd=tmp_path)
     assert (good.code, strict.code) == (0, 1), strict.err
+
+
+@pytest.mark.parametrize("selection", [["--format", "x-bench"], ["bench/core.json"]])
+def test_an_entry_for_a_suite_that_is_not_selected_is_no_mistake(tmp_path, selection):
+    files = {"evals/EVAL.yaml": "tests: [{id: other, input: x, assertions: [{type: contains, value: a}]}]\n"}
+    project(tmp_path, {"case": "other"}, {"case": "bad"}, **files)
+    for command in ("check", "run"):
+        ran = skillgym(command, *selection, cwd=tmp_path)
+        assert (ran.code, "matches no case" in ran.err) == (0, False), ran.err
+    written(tmp_path, {"skillgym.quarantine.yaml": quarantine({"case": "nobody"})})
+    assert "quarantine[0]: matches no case: nobody" in skillgym("check", cwd=tmp_path).err
 
 
 @pytest.mark.parametrize(

@@ -141,3 +141,13 @@ def test_arms_of_a_suite_are_selected_by_name(tmp_path):
     ran = skillgym("list", "--arms", "withuot", cwd=tmp_path)
     assert ran.code == 2
     assert "unknown arm 'withuot'" in ran.err
+
+
+def test_secrets_in_variables_of_arms_are_redacted(tmp_path):
+    arms = {"with": {"env": {"MY_TOKEN": "qwertzuiop-4711"}}, "without": {"env": {"MY_PASSWORD": "asdfghjkl-0815"}}}
+    root = scene(tmp_path, xbench(arms), agent='echo "$MY_TOKEN$MY_PASSWORD" | tee seen.txt')
+    skillgym("run", "--keep", "changed", "--output", "out", "--arms", "with,without", cwd=root)
+    files = [path for path in (root / "out").rglob("*") if path.is_file()]
+    assert [path for path in files if path.name == "stdout.log" and "***" in path.read_text()]
+    for secret in ("qwertzuiop-4711", "asdfghjkl-0815"):
+        assert [path for path in files if secret.encode() in path.read_bytes()] == []

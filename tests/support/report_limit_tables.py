@@ -196,8 +196,8 @@ SIZES: tuple[Row, ...] = (
     (
         "HTML report",
         f"{limits.MAX_HTML_BYTES:,} bytes for the data of all sessions",
-        "the middle of long texts",
-        "in place of the omitted text",
+        "the middle of long texts; if this is not sufficient, whole sessions",
+        "in place of the omitted text; the report also states the number of omitted sessions",
     ),
     (
         "JUnit XML",
@@ -205,7 +205,12 @@ SIZES: tuple[Row, ...] = (
         "properties and output of green executions",
         "in the property `skillgym.abridged` of each suite",
     ),
-    ("job log", f"{limits.MAX_LOG_CHARACTERS:,} characters", "groups of executions", "after the last group"),
+    (
+        "job log",
+        f"{limits.MAX_LOG_CHARACTERS:,} characters, or {limits.MAX_VERBOSE_LOG_CHARACTERS:,} with `verbose`",
+        "groups of executions",
+        "after the last group",
+    ),
 )
 """For docs/explanation/scale.md."""
 

@@ -23,7 +23,7 @@ from skillgym_action.agentv.field_graders import field_accuracy
 from skillgym_action.agentv.function_graders import FunctionGrader, FunctionReference
 from skillgym_action.agentv.judge_graders import JudgeGrader, rubrics_in, text_prompt, votes_in
 from skillgym_action.agentv.judge_questions import TextPrompt
-from skillgym_action.agentv.known_keys import unknown_in_assertions
+from skillgym_action.agentv.known_keys import ASSERTIONS, refuse_misspelled_in, unknown_in_assertions
 from skillgym_action.agentv.program_graders import PromptProgram, code_grader, custom_grader, program
 from skillgym_action.agentv.trajectory_graders import skill_used, trajectory
 from skillgym_action.assertions.graders import AssertionGroup, ScoredAssertion
@@ -40,32 +40,28 @@ if TYPE_CHECKING:
     from skillgym_action.documents.suite_values import SuiteValue
     from skillgym_action.model.assertion import Assertion
 
-COMMON_KEYS = frozenset({"name", "type", "weight", "required", "min_score", "negate"})
 JUDGE_TYPES = {"llm-grader": "rubrics", "rubrics": "criteria", "rubric": "rubrics"}
 """Types that ask the judge, and the key of their rubrics."""
-SIMPLE_TYPES: dict[str, tuple[Callable[[SuiteValue, str], Grader], frozenset[str]]] = {
-    "contains": (texts.contains, frozenset({"value"})),
-    "contains-any": (texts.contains, frozenset({"value"})),
-    "contains-all": (texts.contains, frozenset({"value"})),
-    "icontains": (texts.contains, frozenset({"value"})),
-    "icontains-any": (texts.contains, frozenset({"value"})),
-    "icontains-all": (texts.contains, frozenset({"value"})),
-    "starts-with": (texts.compares, frozenset({"value"})),
-    "ends-with": (texts.compares, frozenset({"value"})),
-    "equals": (texts.compares, frozenset({"value"})),
-    "is-json": (texts.is_json, frozenset()),
-    "latency": (metrics.latency, frozenset({"threshold"})),
-    "cost": (metrics.cost, frozenset({"budget"})),
-    "token-usage": (metrics.token_usage, frozenset(metrics.TOKENS)),
-    "execution-metrics": (
-        metrics.execution_metrics,
-        frozenset({*metrics.METRICS, "target_exploration_ratio", "exploration_tolerance"}),
-    ),
-    "tool-trajectory": (tools.tool_trajectory, frozenset({"mode", "minimums", "expected", "args_match"})),
-    "skill-trigger": (tools.skill_trigger, frozenset({"skill", "should_trigger"})),
-    "skill-used": (skill_used, frozenset({"value"})),
+SIMPLE_TYPES: dict[str, Callable[[SuiteValue, str], Grader]] = {
+    "contains": texts.contains,
+    "contains-any": texts.contains,
+    "contains-all": texts.contains,
+    "icontains": texts.contains,
+    "icontains-any": texts.contains,
+    "icontains-all": texts.contains,
+    "starts-with": texts.compares,
+    "ends-with": texts.compares,
+    "equals": texts.compares,
+    "is-json": texts.is_json,
+    "latency": metrics.latency,
+    "cost": metrics.cost,
+    "token-usage": metrics.token_usage,
+    "execution-metrics": metrics.execution_metrics,
+    "tool-trajectory": tools.tool_trajectory,
+    "skill-trigger": tools.skill_trigger,
+    "skill-used": skill_used,
 }
-"""Types that need nothing but their entry: what makes the grader, and the keys of the type."""
+"""Types that need nothing but their entry, and what makes the grader."""
 TYPES = frozenset(
     {*SIMPLE_TYPES, *JUDGE_TYPES, *version_5.TYPES, "regex", "field-accuracy", "code-grader", "composite"}
 )
@@ -181,6 +177,8 @@ def _scored(value: object, at: EntryContext) -> ScoredAssertion:
     shown = written.required_text("type").replace("_", "-").removeprefix("not-")
     entry = version_5.translated(written, at)
     type_ = entry.required_text("type").replace("_", "-")
+    if shown in ASSERTIONS and not (shown == type_ and shown in version_5.RENAMED):  # else it is the suite's own type
+        refuse_misspelled_in(written, ASSERTIONS[shown])
     if type_ == "assert-set":
         grader: Grader = _assert_set(entry, at)
     else:
@@ -231,14 +229,10 @@ def _error(at: EntryContext, message: str, remedy: str | None = None) -> SuiteEr
 def _grader(entry: SuiteValue, at: EntryContext, type_: str) -> Grader:
     """The grader of an entry of any type except ``composite``. Raises SuiteError."""
     if type_ in SIMPLE_TYPES:
-        make, keys = SIMPLE_TYPES[type_]
-        entry.refuse_misspelled_keys(COMMON_KEYS | keys)
-        return make(entry, type_)
+        return SIMPLE_TYPES[type_](entry, type_)
     if type_ == "regex":
-        entry.refuse_misspelled_keys(COMMON_KEYS | {"value", "flags"})
         return texts.matches(entry, at.patterns)
     if type_ == "field-accuracy":
-        entry.refuse_misspelled_keys(COMMON_KEYS | {"fields", "aggregation"})
         return field_accuracy(entry, at.task.expected_output)
     if type_ == "code-grader":
         return code_grader(entry, at)
@@ -247,7 +241,6 @@ def _grader(entry: SuiteValue, at: EntryContext, type_: str) -> Grader:
 
 def _other_grader(entry: SuiteValue, at: EntryContext, type_: str) -> Grader:
     if type_.startswith(version_5.TRAJECTORY) and type_ in version_5.TYPES:
-        entry.refuse_misspelled_keys(COMMON_KEYS | {"value"})
         return trajectory(entry, at, type_.removeprefix(version_5.TRAJECTORY))
     if custom := custom_grader(entry, at, type_):
         return custom
@@ -285,25 +278,22 @@ def _composite(entry: SuiteValue, at: EntryContext) -> Composite:
 def _assert_set(entry: SuiteValue, at: EntryContext) -> AssertSet:
     """``assert-set``. Its ``config`` is that of its members, except for keys that they have themselves."""
     key = "assert" if entry.has("assert") or not entry.has("assertions") else "assertions"
-    entries = _of_set(entry, key) if entry.has(key) else []
+    config = entry.child("config")
+    shared = config.mapping() if config else {}
     members = tuple(
-        _single(included, place)
-        for index, item in enumerate(entries)
-        for included, place in _included(item, replace(at, key_path=f"{entry.member(key).name}[{index}]"), ())
+        _single(_with_config(included, shared), place)
+        for item in (entry.member(key).items() if entry.has(key) else ())
+        for included, place in _included(item.value, replace(at, key_path=item.name), ())
     )
     if not members:
         raise entry.invalid(key, "a list of assertions that is not empty")
     return AssertSet(members=members, threshold=entry.number("threshold", most=1))
 
 
-def _of_set(entry: SuiteValue, key: str) -> list[object]:
-    config = entry.child("config")
-    shared = config.mapping() if config else {}
-    return [_with_config(item.value, shared) for item in entry.member(key).items()]
-
-
 def _with_config(member: object, shared: dict[str, object]) -> object:
-    if not shared or not isinstance(member, dict) or member.get("type") not in version_5.WITH_CONFIG:
+    if not shared or not isinstance(member, dict):
+        return member
+    if str(member.get("type")).replace("_", "-").removeprefix("not-") not in version_5.WITH_CONFIG:
         return member
     own = member.get("config")
     return {**member, "config": {**shared, **(own if isinstance(own, dict) else {})}}

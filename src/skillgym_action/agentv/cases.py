@@ -38,7 +38,7 @@ from skillgym_action.agentv.messages import (
     input_messages,
 )
 from skillgym_action.agentv.variables import VARIABLE, merged, templated
-from skillgym_action.agentv.version_5_templates import assertions_with
+from skillgym_action.agentv.version_5_templates import Renderer, UnsupportedExpressionError, assertions_with
 from skillgym_action.agentv.workspaces import workspace_settings
 from skillgym_action.assertions.graders import ScoredAssertion
 from skillgym_action.documents.suite_values import UNUSABLE
@@ -198,7 +198,7 @@ def _case(
     if execution := value.get("execution"):
         execution.mapping()
     skips = execution.flag("skip_defaults") if execution else False
-    messages = _messages(value, shared, skips=skips, in_turns=in_turns)
+    messages = _messages(replace(test, value=value), shared, warnings, skips=skips, in_turns=in_turns)
     conversation = conversation_of(value, messages) if in_turns else None
     task = replace(_task(value, shared, messages), case_id=case_id)
     first = [{"role": role, "content": text} for role, text in conversation.shown((), 1)] if conversation else messages
@@ -278,30 +278,45 @@ def _with_variables(value: SuiteValue, budget: SizeBudget) -> SuiteValue:
     return replace(value, value={**members, **filled})
 
 
-def _messages(value: SuiteValue, shared: SharedSettings, *, skips: bool, in_turns: bool) -> list[Message]:
+def _messages(
+    test: WrittenTest, shared: SharedSettings, warnings: list[Problem], *, skips: bool, in_turns: bool
+) -> list[Message]:
     """The suite's own messages, then the test's; before the first of several turns, none are needed.
 
     Raises SuiteError.
     """
-    own = value.get("input")
+    value, own = test.value, test.value.get("input")
+    suite = None if skips else _of_suite("input", test, shared, warnings)
+    common = input_messages(suite.value) if suite else []
     if own is None and in_turns:
-        suite = None if skips else shared.top.get("input")
-        return input_messages(suite.value) if suite else []
+        return common
     if own is None:
         remedy = "write what the agent should do: input: Fix the null pointer"
         raise value.missing("input", remedy, "the test has no input")
-    files = value.get("input_files") or (None if skips else shared.top.get("input_files"))
+    files = value.get("input_files") or (None if skips else _of_suite("input_files", test, shared, warnings))
     if files and not isinstance(own.value, str):
         raise files.error("input_files go with an input that is text", "write the files into the input's content")
     messages = input_messages(own.value, (item.as_text() for item in files.items()) if files else ())
     if not messages:
         raise SuiteError.of(own.problem("the input has no message", MESSAGE), *dropped_messages(own))
-    suite = None if skips else shared.top.get("input")
-    variables = value.get("vars")
-    common = suite.value if suite else None
-    if suite and variables:
-        common = templated(common, variables.mapping(), shared.files.budget)
-    return [*input_messages(common), *messages]
+    return [*common, *messages]
+
+
+def _of_suite(key: str, test: WrittenTest, shared: SharedSettings, warnings: list[Problem]) -> SuiteValue | None:
+    """What a suite defines for all tests under this key, with the variables of one of them. Raises SuiteError."""
+    written, variables = shared.top.get(key), test.value.get("vars")
+    if written is None:
+        return None
+    if test.variables is None:
+        filled = templated(written.value, variables.mapping(), shared.files.budget) if variables else written.value
+        return replace(written, value=filled)
+    renderer = Renderer(test.variables, budget=shared.files.budget)
+    try:
+        written = replace(written, value=renderer.rendered(written.value))
+    except UnsupportedExpressionError as error:
+        raise error.at(written) from error
+    warnings.extend(renderer.warnings(test.value)[: max(0, MAX_AGENTV_WARNINGS - len(warnings))])
+    return written
 
 
 def _task(value: SuiteValue, shared: SharedSettings, messages: list[Message]) -> Task:

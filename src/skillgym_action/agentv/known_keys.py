@@ -1,8 +1,8 @@
-"""The keys of AgentV's files, wherever they are: a key without effect is a warning."""
+"""The keys of AgentV's files, wherever they are: a key without effect is a warning, or an error in an assertion."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ _COMMON = _keys("name type weight required min_score negate metric")
 _JUDGED = _COMMON | _keys("prompt target config max_steps temperature preprocessors votes rubrics criteria")
 _RANGES = {"score_ranges": Shape(_keys("score_range outcome"), in_list=True)}
 RUBRIC = Shape(_keys("id outcome criteria operator weight required min_score required_min_score score_ranges"), _RANGES)
+_PROMPT = Shape(_keys("command script config"))
 _AGGREGATOR = Shape(_keys("type weights threshold path prompt votes"))
 _MEMBERS = ("assertions", "assert", "evaluators")
 _VALUE = Shape(_COMMON | {"value"})
@@ -64,10 +65,12 @@ ASSERTIONS: Mapping[str, Shape] = {
         {"fields": Shape(_keys("path match required weight tolerance relative formats"))},
     ),
     "composite": Shape(_COMMON | {*_MEMBERS, "aggregator"}, {"aggregator": _AGGREGATOR}),
-    "llm-grader": Shape(_JUDGED, {"rubrics": RUBRIC}),
-    "rubrics": Shape(_JUDGED, {"criteria": RUBRIC}),
-    "rubric": Shape(_JUDGED, {"rubrics": RUBRIC}),
-    "llm-rubric": Shape(_JUDGED | _keys("value provider threshold"), {"value": RUBRIC}),
+    "llm-grader": Shape(_JUDGED, {"rubrics": RUBRIC, "prompt": _PROMPT}),
+    "rubrics": Shape(_JUDGED, {"criteria": RUBRIC, "prompt": _PROMPT}),
+    "rubric": Shape(_JUDGED, {"rubrics": RUBRIC, "prompt": _PROMPT}),
+    "llm-rubric": Shape(
+        _JUDGED | _keys("value provider threshold"), {"value": RUBRIC, "rubrics": RUBRIC, "prompt": _PROMPT}
+    ),
     "assert-set": Shape(_COMMON | _keys("assert assertions threshold config")),
     **dict.fromkeys(("javascript", "python"), Shape(_COMMON | _keys("value threshold config"))),
     "skill-used": Shape(_COMMON | {"value"}, {"value": Shape(_keys("name pattern min max"))}),
@@ -110,6 +113,21 @@ def unknown_in(value: SuiteValue | None, shape: Shape) -> Iterator[Problem]:
             member = value.get(key)
             if not (inner.in_list and member and isinstance(member.value, dict)):
                 yield from unknown_in(member, inner)
+
+
+def refuse_misspelled_in(value: SuiteValue, shape: Shape) -> None:
+    """Raise SuiteError for a key of a mapping, or of those in it, that is nearly a known one."""
+    if isinstance(value.value, list):
+        for item in value.items():
+            refuse_misspelled_in(item, shape)
+    elif isinstance(value.value, dict):
+        written = value.snake_case()
+        named = {key: item for key, item in written.mapping().items() if not key.startswith(("x-", "$"))}
+        replace(written, value=named).refuse_misspelled_keys(shape.keys)
+        for key, inner in shape.inner.items():
+            member = written.get(key)
+            if member and not (inner.in_list and isinstance(member.value, dict)):
+                refuse_misspelled_in(member, inner)
 
 
 def unknown_in_assertions(entries: SuiteValue | None) -> Iterator[Problem]:

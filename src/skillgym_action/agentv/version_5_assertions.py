@@ -47,6 +47,8 @@ def translated(entry: SuiteValue, at: EntryContext) -> SuiteValue:
         members["name"] = members.pop("metric")
         moved[(*entry.key_path, "name")] = (*entry.key_path, "metric")
     type_ = members.get("type")
+    if isinstance(type_, str):
+        members["type"] = type_ = type_.replace("_", "-")
     if isinstance(type_, str) and type_.startswith("not-"):
         members["type"] = type_ = type_.removeprefix("not-")
         members["negate"] = not entry.flag("negate")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from skillgym_action.documents.located_values import KeyPath
+    from skillgym_action.documents.suite_values import SuiteValue
+    from skillgym_action.model.errors import Problem, SuiteError
 
 EXPRESSION = re.compile(r"(?<!\$)\{\{-?([^{}]{0,500}?)-?\}\}")
 TAG = re.compile(r"\{%[^%{}]{0,500}%\}")
@@ -38,6 +40,11 @@ FILTERS: Mapping[str, Callable[[object, str], object]] = {
 
 class UnsupportedExpressionError(Exception):
     """An expression that is not a name with known filters."""
+
+    def at(self, place: SuiteValue) -> SuiteError:
+        """The error to raise for an expression at this place."""
+        message = f"the expression {self} is not supported"
+        return place.error(message, "use names of variables, with default, join, lower, trim, upper or dump")
 
 
 @dataclass(slots=True)
@@ -95,6 +102,13 @@ class Renderer:
         if value is MISSING:
             self.missing.add(name)
         return value
+
+    def warnings(self, test: SuiteValue) -> list[Problem]:
+        """A warning for each missing name, at the test that does not define it."""
+        return [
+            test.problem(f"{{{{ {name} }}}} has no value: it is empty", f"add it to vars: {{{name}: ...}}")
+            for name in sorted(self.missing)
+        ]
 
 
 # --- the environment --------------------------------------------------------------------------------

@@ -247,9 +247,7 @@ def _translated(test: WrittenTest, case_id: str, prompt: WrittenPrompt | None, d
     try:
         members |= _rendered(members, prompt, renderer)
     except UnsupportedExpressionError as error:
-        place = prompt.value if prompt else value
-        message = f"the expression {error} is not supported"
-        raise place.error(message, "use names of variables, with default, join, lower, trim, upper or dump") from error
+        raise error.at(prompt.value if prompt else value) from error
     if "input" not in members and not value.has("turns"):
         members["input"] = _prompt_file(test, files)
     if "expected_output" not in members and variables.get("expected_output") is not None:
@@ -260,17 +258,13 @@ def _translated(test: WrittenTest, case_id: str, prompt: WrittenPrompt | None, d
     _move_settings(value, members, moved)
     if defaults.judged:
         members.setdefault("assertions", [])
-    defaults.warn([_without_value(name, value) for name in sorted(renderer.missing)])
+    defaults.warn(renderer.warnings(value))
     return WrittenTest(
         value=replace(value, value=members, moved=moved),
         folder=test.folder,
         variables=renderer.variables,
         workspace=_workspace(value, test.folder, defaults),
     )
-
-
-def _without_value(name: str, value: SuiteValue) -> Problem:
-    return value.problem(f"{{{{ {name} }}}} has no value: it is empty", f"add it to vars: {{{name}: ...}}")
 
 
 def _rendered(members: Mapping[str, object], prompt: WrittenPrompt | None, renderer: Renderer) -> dict[str, object]:

@@ -29,12 +29,13 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.baseline_options import ReportOptions
 from skillgym_action.settings.engine_options import LOCAL
 from skillgym_action.settings.written_reports import PublishOptions
-from skillgym_action.stages.plan import plan
+from skillgym_action.stages.plan import filter_warnings, nothing_selected, plan
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from skillgym_action.model.errors import Problem
     from skillgym_action.model.result import Result
     from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite
@@ -82,7 +83,9 @@ def _check_cases(settings: Settings, context: LaunchContext, stand_in: StandIn, 
             report = pipeline.run(services, (), options, command="check", show=lambda _: None)
     if report.cancelled:
         return ExitCode.CANCELLED
-    invalid = print_problems(report.suites, context, annotations=not as_json)
+    invalid = print_problems(report.suites, context, checked.warnings, annotations=not as_json)
+    if checked.nothing_selected and not invalid:
+        raise UsageError.of(checked.nothing_selected)
     findings = _Findings.of(report, checked)
     code = invalid or findings.exit_code
     for line in findings.lines():
@@ -112,16 +115,24 @@ def _options_with(options: Options, checked: _CheckedCases) -> Options:
 
 
 class _CheckedCases:
-    """Replaces the runners of suites by the stand-in, and remembers which cases are left out, and why."""
+    """Replaces the runners of suites by the stand-in, and remembers which cases are left out, and why.
+
+    ``nothing_selected`` and ``warnings``: what the filters exclude, as in a plan.
+    """
 
     def __init__(self, stand_in: StandIn, checkout: Checkout, plan_options: PlanOptions) -> None:
         self.stand_in, self._checkout = stand_in, checkout
         self.plan_options = plan_options
         self.left_out: list[tuple[BenchmarkSuite, BenchmarkCase, str]] = []
+        self.nothing_selected: Problem | None = None
+        self.warnings: tuple[Problem, ...] = ()
 
     def adapt(self, suites: tuple[BenchmarkSuite, ...]) -> tuple[BenchmarkSuite, ...]:
         """The suites with the stand-in as their only runner, without the cases that are left out."""
         replaced = tuple([self._with_stand_in(suite) for suite in suites])
+        self.nothing_selected = nothing_selected(replaced, self.plan_options)
+        if not self.nothing_selected:
+            self.warnings = filter_warnings(replaced, self.plan_options)
         selected = {(one.suite.path, one.case.id) for one in plan(replaced, (), self.plan_options).executions}
         return tuple([self._with_cases(suite, selected) for suite in replaced])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,10 @@ from skillgym_action import pipeline, wiring
 from skillgym_action.cli.suite_problems import gathered, once, suite_errors, suite_warnings
 from skillgym_action.documents.user_files import missing_folder
 from skillgym_action.limits import MAX_LISTED_SKIPPED_FILES
-from skillgym_action.model.errors import Location, Problem, SuiteError, UsageError
+from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.judge_question import needs_judge
+from skillgym_action.model.suite import Invalid
 from skillgym_action.reporters.wording import counted
 from skillgym_action.settings import resolve
 from skillgym_action.stages.discover import near_miss_warnings
@@ -54,8 +56,7 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
         suites = pipeline.load_suites(services, options, found)
         vacuous = tuple(vacuous_warnings(suites, services.repository.checkout))
         today = services.clock.now().date()
-    if missing := tuple(missing_templates(suites)):
-        raise SuiteError.of(*missing)
+    suites = tuple(map(with_missing_templates, suites))
     check_runner_selectors(suites, runners, options.plan)
     suites = with_selected_runners(suites, runners, options.plan)
     if not as_json:
@@ -66,7 +67,8 @@ def _check(settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
         () if nothing else (*filter_warnings(suites, options.plan), *runner_warnings(suites, runners, options.plan))
     )
     without_judge = () if options.judge else judge_warnings(suites)
-    quarantine = quarantine_warnings(options.plan.quarantine, suites, today=today, every_suite=not settings.paths)
+    every_suite = options.discover.every_suite
+    quarantine = quarantine_warnings(options.plan.quarantine, suites, today=today, every_suite=every_suite)
     configured = chain.from_iterable(runner.warnings for runner in runners)
     warnings = (*configured, *near_miss_warnings(found), *filters, *vacuous, *without_judge, *quarantine)
     code = print_problems(suites, context, warnings, annotations=not as_json)
@@ -120,15 +122,19 @@ def _found_part(suite: BenchmarkSuite) -> FoundSuitePart:
     )
 
 
-def missing_templates(suites: Iterable[BenchmarkSuite]) -> Iterator[Problem]:
-    """A problem for each template of a suite or a case that is no folder: its sessions would be errored."""
-    for suite in suites:
-        specs = {suite.workspace.template, *(case.workspace.template for case in suite.cases if case.workspace)}
-        for template in sorted(path for path in specs if path):
-            if problem := missing_folder(template):
-                message = f"workspace template {template.name}: {problem}"
-                remedy = "the path of a template is relative to the suite file"
-                yield Problem(message=message, location=Location(path=suite.path), remedy=remedy)
+def with_missing_templates(suite: BenchmarkSuite) -> BenchmarkSuite:
+    """The suite with a problem for each template that is no folder: sessions that need it would be errored."""
+    specs = {suite.workspace.template, *(case.workspace.template for case in suite.cases if case.workspace)}
+    missing = [
+        Problem(
+            message=f"workspace template {template.name}: {problem}",
+            location=Location(path=suite.path),
+            remedy="the path of a template is relative to the suite file",
+        )
+        for template in sorted(path for path in specs if path)
+        if (problem := missing_folder(template))
+    ]
+    return replace(suite, invalid=(*suite.invalid, *(Invalid(problem=problem) for problem in missing)))
 
 
 _JUDGE = "write `run: {judge: {api: anthropic, model: MODEL}}` into skillgym.config.yaml"

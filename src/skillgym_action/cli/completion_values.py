@@ -244,6 +244,11 @@ COMPLETERS: Mapping[str, Callable[[Request], list[CompletionItem[str]]]] = Mappi
 )
 """Parameter -> how it is completed. Others have free values: numbers, times, texts."""
 COMMAND_COMPLETERS: Mapping[tuple[str, str], Callable[[Request], list[CompletionItem[str]]]] = MappingProxyType(
-    {("init", "suite_format"): partial(_one, _starter_formats), ("compare", "base"): RUN_OR_FILE}
+    {
+        ("init", "suite_format"): partial(_one, _starter_formats),
+        ("compare", "base"): RUN_OR_FILE,
+        ("promote", "runner"): partial(_one, lambda request: request.names.runners),
+        ("trend", "output"): FILE,
+    }
 )
 """Command and parameter -> the same, where it differs."""

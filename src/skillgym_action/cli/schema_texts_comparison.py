@@ -10,8 +10,11 @@ from skillgym_action.comparison.rates import MIN_CASES
 DESCRIPTIONS: dict[str, dict[str, str]] = {
     "RateEntry": {
         "cases": "Number of cases with judged sessions.",
-        "unjudgedCases": "Number of cases without judged sessions.",
-        "sessions": "Number of judged sessions of all cases together, without retries after a failure.",
+        "unjudgedCases": "Number of cases without judged sessions, except cases whose executions were all skipped.",
+        "sessions": (
+            "Number of judged sessions of all cases together, without retries after a failure and without sessions of "
+            "skipped executions."
+        ),
         "casesLikeThese": (
             f"95 % interval of the pass rate for other cases of this kind; null for fewer than {MIN_CASES} cases."
         ),

@@ -17,7 +17,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "arguments. Text is a command line for `sh` for the type `command`, and the path of the agent's program "
             "for other types."
         ),
-        "commandArgs": "Arguments that are added to the agent's command line, after the arguments that the tool sets.",
+        "commandArgs": "Arguments that are added to the agent's command line, after the options that the tool sets.",
         "env": (
             "Variables that are added to the environment of the agent. `${{ NAME }}` and `${NAME}` are replaced with "
             "the value of `NAME` in the environment of the run. A list contains names of variables, which are passed "
@@ -113,7 +113,11 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "maximum number of parallel runners. `--jobs` takes precedence. On a [cluster](engines.md) with the "
             "schedule `parallel`, `engine.slots` applies instead."
         ),
-        "repeat": "Number of times that each case runs on each runner; same as `--repeat`.",
+        "repeat": (
+            "Number of times that each case runs on each runner. The number that a suite sets takes precedence over "
+            "this key, but [`--repeat`](command-line.md#repetitions-and-retries) takes precedence over both. Trigger "
+            "queries have their own number."
+        ),
         "require": (
             "How many repetitions of a case must pass: all of them (`all`), at least one (`any`), or at least the "
             "given number; same as [`--require`](command-line.md#repetitions-and-retries)."
@@ -208,8 +212,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "commentWhen": (
             "When the tool creates a comment. `always`: in every run. `changes`: if results differ from the baseline "
-            "or, without a baseline, under the same conditions as with `failures`. `failures`: if an execution is not "
-            "green, or the run does not pass. With `comment: update`, an existing comment is always updated."
+            "or, without a baseline, under the same conditions as with `failures`. `failures`: if an execution is "
+            "`failed`, `unexpected-passed` or `errored`, or the run does not pass. If the condition is not met, "
+            "`comment: update` and `comment: recreate` still update an existing comment."
         ),
         "commentId": "Id that distinguishes the comments of several jobs on the same pull request.",
         "reviewComments": (
@@ -252,8 +257,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "PluginsSection": {
         "allowTools": (
-            "Tools that cases of [Claude plugins](plugin-evals.md#workspace-plugin-and-tools) may use. The list "
-            "applies only to agents that can restrict tools."
+            "Tools that cases of [Claude plugins](plugin-evals.md#workspace-plugin-and-tools) may use. Only "
+            "agents that can restrict tools are restricted to this list. A case whose `allowed_tools` contains no tool "
+            "of the list is errored, regardless of the agent."
         ),
     },
     "InputSection": {

@@ -13,6 +13,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.shard_plan import matrix_of
 from skillgym_action.reporters.wording import counted, duration
 from skillgym_action.settings import resolve
+from skillgym_action.settings.context import refuse_outside
 from skillgym_action.settings.shard_options import DEFAULT_TARGET, STORED_DURATIONS, plan_path
 from skillgym_action.stages.plan import with_selected_runners
 from skillgym_action.stages.shards import ShardRequest, plan_shards, recorded_in_runs, recorded_in_store
@@ -75,7 +76,7 @@ def _written(settings: Settings, context: LaunchContext, shards: int) -> tuple[S
     file = plan_path(settings, context)
     config = wiring.configuration(settings, context)
     runners, options = resolve.runners_and_options(settings.model_copy(update={"plan": None}), config, context)
-    resolve.refuse_outside(file, f"the plan {settings.plan}", context)
+    refuse_outside(file, f"the plan {settings.plan}", context)
     terminal = terminal_for(settings, context)
     by_store = STORED_DURATIONS in settings.durations or not settings.durations
     store = options.store if by_store else None

@@ -66,10 +66,10 @@ def rejection(path: str, head: str) -> NotASuite | None:
     if is_blank(head):
         return empty_rejection(path)
     code = _QUOTED.sub("", head)
-    if _SUITE.search(code) and _CASE.search(code):
+    if not vendored_folder(path) and _SUITE.search(code) and _CASE.search(code):
         return written_like_one(f"import {PACKAGE}")
     if _TESTS.search(code):
-        near_miss = _IMPORTED.search(code) is not None and not _TEST_NAME.search(path)
+        near_miss = _IMPORTED.search(code) is not None and not (_TEST_NAME.search(path) or vendored_folder(path))
         return NotASuite(reason="has tests and no variable `suite`", near_miss=near_miss)
     return NotASuite(reason=f"does not import {PACKAGE}")
 

@@ -54,7 +54,7 @@ def rejection(path: str, head: str) -> NotASuite | None:
         return None if other else misnamed("exports cases", "*.suite.ts")
     if is_blank(head):
         return empty_rejection(path)
-    if _EXPORT.search(head) and _PROMPT.search(head) and "assert" in head:
+    if not vendored_folder(path) and _EXPORT.search(head) and _PROMPT.search(head) and "assert" in head:
         return written_like_one(f'import anything from "{PACKAGE}", such as its types')
     return NotASuite(reason=f"does not mention {PACKAGE}")
 

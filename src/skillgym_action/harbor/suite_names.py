@@ -6,6 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from skillgym_action.formats import vendored_folder
 from skillgym_action.model.suite import NotASuite
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def accepts(path: str, head: str) -> bool:  # noqa: ARG001 - a task may have no 
 
 def rejection(path: str, head: str) -> NotASuite | None:
     """A near miss: settings of a task under another name, and tasks of Terminal-Bench before Harbor."""
+    if vendored_folder(path):
+        return None
     name = PurePosixPath(path).name
     if name.lower().endswith(".toml") and not named(path):
         sections = set(_SECTION.findall(head))

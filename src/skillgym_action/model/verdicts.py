@@ -178,7 +178,7 @@ TROUBLES: dict[str, TroubleKind] = {
     "grader": TroubleKind(
         label="Grader error",
         origin="grader",
-        remedy="set up the judge, or fix the grader: it returned neither pass nor fail",
+        remedy="set up the judge, or fix the assertion: it neither passed nor failed",
     ),
     WORKER_LOST: TroubleKind(
         label="Worker lost",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.errors import UsageError
 from skillgym_action.processes.github_job import is_github_job
 from skillgym_action.repository.checkout import Checkout
 from skillgym_action.repository.repository import repository_root
@@ -87,3 +88,13 @@ def current_context(cwd: Path, environment: Mapping[str, str], job: Job | None =
     return LaunchContext(
         cwd=absolute, root=root, checkout=Checkout(root), environment=environment, redactor=redactor, job=job
     )
+
+
+def refuse_outside(path: Path, named: str, context: LaunchContext) -> None:
+    """Raises UsageError for a path that is written to, and lost at the end of the job's step."""
+    job = context.job
+    if job and job.confined and job.workspace and not Path(os.path.normpath(path)).is_relative_to(job.workspace):
+        raise UsageError(
+            f"{named} is outside of the workspace: it would be lost with the action's container",
+            remedy="name a path in the workspace, without `..` that leads out of it",
+        )

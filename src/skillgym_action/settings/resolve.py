@@ -20,6 +20,7 @@ from skillgym_action.settings.arm_options import arm_options
 from skillgym_action.settings.attempt_options import RESUME_AUTO, attempt_options, directory_name
 from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_name, store_options
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
+from skillgym_action.settings.context import refuse_outside
 from skillgym_action.settings.engine_options import WithoutKeys, engine_options, on_engine, with_placeholders
 from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
@@ -150,16 +151,6 @@ def _refuse_written(path: Path, named: str, context: LaunchContext) -> None:
     """Raises UsageError for a place of files that a commit has replaced by a link, or that the job would lose."""
     context.checkout.refuse(path, named)
     refuse_outside(path, named, context)
-
-
-def refuse_outside(path: Path, named: str, context: LaunchContext) -> None:
-    """Raises UsageError for a path that is written to, and lost at the end of the job's step."""
-    job = context.job
-    if job and job.confined and job.workspace and not Path(os.path.normpath(path)).is_relative_to(job.workspace):
-        raise UsageError(
-            f"{named} is outside of the workspace: it would be lost with the action's container",
-            remedy="name a path in the workspace, without `..` that leads out of it",
-        )
 
 
 def _environment_for_suites(context: LaunchContext) -> dict[str, str]:

@@ -34,6 +34,11 @@ class DiscoverOptions:
     named_configuration: bool = True
     quarantine: Path | None = None
 
+    @property
+    def every_suite(self) -> bool:
+        """Whether all suites are found, not only those of some paths or formats."""
+        return not self.paths and not self.formats
+
 
 def discover_options(settings: Settings, config: Config, context: LaunchContext) -> DiscoverOptions:
     """Which suites are found, and which files beside them have no effect."""

@@ -32,7 +32,10 @@ CHANGES = "changes"
 _EXTENT = Extent(containers=MAX_ARTIFACT_CONTAINERS, values=MAX_ARTIFACT_VALUES, members=MAX_ARTIFACT_MEMBERS)
 _AMBIGUOUS = ": it is not known which is of this session; give the suites different names"
 _SHOWN = {"changed file": MAX_SHOWN_CHANGED_FILES, "question": MAX_SHOWN_QUESTIONS, "log": MAX_SHOWN_LOGS}
-_LOG = re.compile(r"(?:stdout|stderr)\.log|(?:bootstrap|command-\d{1,6})\.(?:stdout|stderr)\.log|session\.jsonl")
+_LOG = re.compile(
+    r"session\.jsonl|"
+    r"(?:(?:bootstrap|(?:before|after)_(?:all|each)|fetch|(?:command|prepare|turn)-\d{1,6})\.)?(?:stdout|stderr)\.log"
+)
 _QUESTION = re.compile(r"judge-(\d{1,6})\.json")
 
 
@@ -192,11 +195,11 @@ def _number(name: str) -> int:
 
 
 def _log_order(name: str) -> tuple[int, int, str]:
-    """The agent's own output first, then its record, then commands by number."""
-    own = ("stdout.log", "stderr.log", "session.jsonl")
-    if name in own:
-        return own.index(name), 0, name
-    return len(own), int(re.sub(r"\D", "", name) or 0), name
+    """The agent's own output first, in a conversation of all turns, then its record, then commands by number."""
+    own = ("stdout.log", "stderr.log", "turn", "session.jsonl")
+    what = "turn" if name.startswith("turn-") else name
+    number = int(re.sub(r"\D", "", name) or 0)
+    return own.index(what) if what in own else len(own), number, name
 
 
 def _reason(error: Exception) -> str:

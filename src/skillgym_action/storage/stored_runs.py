@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.documents.user_files import PLAIN_PATH
-from skillgym_action.filesystem.globs import is_pattern
+from skillgym_action.filesystem.globs import ANY_DEPTH, is_pattern
 from skillgym_action.limits import MAX_MATCHED_RUNS, MAX_QUOTED_VALUE_CHARACTERS, MAX_RESULTS_BYTES
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.execution import Runner
@@ -162,17 +162,20 @@ def _found_files(run: str, cwd: Path, *, confined: bool) -> list[_Named]:
 def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
     """The results files of a directory, a file or a pattern."""
     target = cwd / run
-    if confined and target.is_relative_to(cwd) and target != cwd and ".." not in target.parts:
-        folder, parts = cwd, target.relative_to(cwd).parts
-    elif any(map(is_pattern, target.parts)):
-        folder = Path(*takewhile(lambda part: not is_pattern(part), target.parts))
-        parts = target.relative_to(folder).parts
-    elif target.is_dir():
+    written = target.relative_to(cwd) if target.is_relative_to(cwd) else target
+    if confined and written != target and written.parts and ".." not in written.parts:
+        folder, parts = cwd, written.parts
+    elif target.is_dir():  # also one whose name has characters of patterns
         _refuse_links_out(target, cwd)
         yield _Named(folder=target, parts=(RESULTS,), shown=_shown(target / RESULTS, cwd))
         return
+    elif any(map(is_pattern, written.parts)):
+        before = tuple(takewhile(lambda part: not is_pattern(part), written.parts))
+        folder, parts = cwd.joinpath(*before), written.parts[len(before) :]
     else:
         folder, parts = target.parent, (target.name,)
+    if parts[-1] == ANY_DEPTH:  # all runs below the folder
+        parts = (*parts, RESULTS)
     found = list(_matches(folder, parts, run, cwd))
     if not found:
         raise NoSuchRunError(f"no such run: {run}", remedy=f"{WHAT_A_RUN_IS}, or a pattern that matches such paths")

@@ -525,6 +525,29 @@ def test_variables_of_a_case(tmp_path):
 @pytest.mark.parametrize(
     ("keys", "prompt"),
     [
+        pytest.param({}, "@[User]:\nFor Ana\n\n@[User]:\nDo it", id="before an own input"),
+        pytest.param(
+            {"input": None, "mode": "conversation", "turns": [{"input": "Hi"}]},
+            "@[User]:\nFor Ana\n\n@[User]:\nHi",
+            id="a conversation without an own input",
+        ),
+        pytest.param({"vars": None}, "@[User]:\nFor {{ who }}\n\n@[User]:\nDo it", id="without variables"),
+    ],
+)
+def test_the_suite_s_input_has_the_variables_of_each_test(tmp_path, keys, prompt):
+    one = one_case(tmp_path, **{"vars": {"who": "Ana"}, **keys}, suite={"input": "For {{ who }}"})
+    assert one.prompt == prompt
+
+
+def test_the_suite_s_files_have_the_variables_of_each_test(tmp_path):
+    files = {"evals/ana.md": ""}
+    one = one_case(tmp_path, vars={"who": "ana"}, files=files, suite={"input_files": ["{{ who }}.md"]})
+    assert one.prompt == f'<file: path="{tmp_path}/evals/ana.md">\n\nDo it'
+
+
+@pytest.mark.parametrize(
+    ("keys", "prompt"),
+    [
         pytest.param({}, "@[System]:\nBe brief\n\n@[User]:\nDo it", id="before the test's own"),
         pytest.param({"execution": {"skip_defaults": True}}, "Do it", id="skip_defaults"),
     ],

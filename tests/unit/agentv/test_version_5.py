@@ -131,6 +131,40 @@ def test_a_name_without_a_value_is_empty_and_a_warning(tmp_path):
     assert "{{ word }} has no value: it is empty; add it to vars: {word: ...}" in warnings(suite)[0]
 
 
+ANA = {"id": "t", "vars": {"who": "Ana"}, "assert": ["x"]}
+TALK = {"mode": "conversation", "turns": [{"input": "Hi"}]}
+
+
+@pytest.mark.parametrize(
+    ("test", "of_suite", "prompt"),
+    [
+        pytest.param(ANA, "For {{ who }}", "@[User]:\nFor Ana\n\n@[User]:\nSay hi", id="before a prompt"),
+        pytest.param({**ANA, **TALK}, "For {{ vars.who }}", "@[User]:\nFor Ana\n\n@[User]:\nHi", id="before turns"),
+        pytest.param(ANA, "{{ who | upper }}", "@[User]:\nANA\n\n@[User]:\nSay hi", id="a filter"),
+        pytest.param(ANA, "{{ tone }}", "@[User]:\nwarm\n\n@[User]:\nSay hi", id="a variable of all tests"),
+        pytest.param(
+            {**ANA, "execution": {"skip_defaults": True}}, "For {{ no }} {{ a + b }}", "Say hi", id="skip_defaults"
+        ),
+    ],
+)
+def test_the_suite_s_input_has_the_variables_of_each_test(tmp_path, test, of_suite, prompt):
+    suite = suite_of(tmp_path, test, prompts=["Say hi"], input=of_suite, default_test={"vars": {"tone": "warm"}})
+    assert only_case(suite).prompt == prompt
+    assert warnings(suite) == []
+
+
+def test_a_name_without_a_value_in_the_suite_s_input_is_empty_and_a_warning(tmp_path):
+    suite = suite_of(tmp_path, ANA, prompts=["Say hi"], input="For {{ no }}!")
+    assert only_case(suite).prompt == "@[User]:\nFor !\n\n@[User]:\nSay hi"
+    (warning,) = warnings(suite)
+    assert "tests[0]: {{ no }} has no value: it is empty; add it to vars: {no: ...}" in warning
+
+
+def test_an_expression_in_the_suite_s_input_that_is_not_supported_makes_the_test_invalid(tmp_path):
+    (problem,) = problems(suite_of(tmp_path, ANA, prompts=["Say hi"], input="For {{ who + 1 }}"))
+    assert "input: the expression {{ who + 1 }} is not supported; use names of variables" in problem
+
+
 def test_a_prompt_beside_the_suite(tmp_path):
     suite = suite_of(tmp_path, {"id": "t", "assert": ["x"]}, prompts=None, files={"evals/PROMPT.md": "Fix it"})
     assert only_case(suite).prompt == "Fix it"

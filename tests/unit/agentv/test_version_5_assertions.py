@@ -32,12 +32,14 @@ def judged(entry, root, processes, answer="Hello", **settings):
         pytest.param({"type": "not-contains", "value": "x"}, "y", 1, True, id="not-"),
         pytest.param({"type": "not-contains", "value": "x", "negate": True}, "x", 1, True, id="not- twice"),
         pytest.param({"type": "not-is-json"}, "{}", 0, False, id="not- fails"),
+        pytest.param({"type": "not_is_json"}, "{}", 0, False, id="not_ fails"),
         pytest.param({"type": "contains", "value": "x", "metric": "m"}, "x", 1, True, id="metric"),
     ],
 )
 def test_other_names(entry, answer, score, passed):
     outcome = graded(entry, session(answer))
-    assert (outcome.score, outcome.passed, outcome.type) == (score, passed, entry["type"].removeprefix("not-"))
+    type_ = entry["type"].replace("_", "-").removeprefix("not-")
+    assert (outcome.score, outcome.passed, outcome.type) == (score, passed, type_)
     assert outcome.assertion == entry.get("metric", outcome.assertion)
 
 
@@ -52,9 +54,10 @@ def checks(**said):
     return json.dumps({"checks": [{"id": name, "satisfied": value} for name, value in said.items()]})
 
 
-def test_a_text_is_one_rubric():
+@pytest.mark.parametrize("type_", ["llm-rubric", "llm_rubric"])
+def test_a_text_is_one_rubric(type_):
     judge = Judge((checks(rubric=False),))
-    outcome = graded({"type": "llm-rubric", "value": "Is polite"}, session("x"), judge=judge)
+    outcome = graded({"type": type_, "value": "Is polite"}, session("x"), judge=judge)
     assert (outcome.assertion, outcome.type, outcome.score) == ("Is polite", "llm-rubric", 0)
     assert "[rubric] Is polite" in judge.asked[0]
 
@@ -114,6 +117,27 @@ def test_a_set_whose_member_cannot_be_judged():
 def test_members_have_the_configuration_of_their_set(tmp_path, processes):
     members = [{"type": "python", "value": "context['config'] == {'a': 2, 'b': 1}", "config": {"a": 2}}]
     entry = {"type": "assert-set", "config": {"a": 1, "b": 1}, "assert": members}
+    assert judged(entry, tmp_path, processes).passed is True
+
+
+READS_CONFIG = {"type": "python", "value": "context['config'] == {'k': 1}"}
+OPPOSITE = {"type": "not-python", "value": "context['config'] != {'k': 1}"}
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param(READS_CONFIG, id="a type"),
+        pytest.param(OPPOSITE, id="not-"),
+        pytest.param({**OPPOSITE, "type": "not-javascript", "value": "context.config.k !== 1"}, id="not-javascript"),
+        pytest.param({"type": "assert-set", "assert": [READS_CONFIG]}, id="a set"),
+        pytest.param({"type": "not-assert-set", "assert": [{**OPPOSITE, "type": "python"}]}, id="not- of a set"),
+        pytest.param({"include": "shared"}, id="an included member"),
+    ],
+)
+def test_each_member_that_reads_a_configuration_has_that_of_its_set(member, tmp_path, processes):
+    written(tmp_path, {"suite/.agentv/templates/shared.yaml": json.dumps({"assertions": [OPPOSITE]})})
+    entry = {"type": "assert-set", "config": {"k": 1}, "assert": [member]}
     assert judged(entry, tmp_path, processes).passed is True
 
 

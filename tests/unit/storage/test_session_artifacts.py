@@ -33,7 +33,8 @@ def test_all_artifacts_are_read(run):
     stored(run, report__json=REPORT, workspace__json='{"created": ["a"]}', changes__diff="+a\n")
     names = {"stdout.log": "out", "stderr.log": "", "command-10.stdout.log": "ten", "command-2.stdout.log": "two"}
     questions = {"judge-10.json": '{"n": 10}', "judge-2.json": '{"n": 2}'}
-    written(run / SESSION, names | questions | {"changes/a": "new", "other.log": "no"})
+    names |= {"turn-10.stdout.log": "x", "turn-2.stderr.log": "y", "session.jsonl": "z", "before_each.stdout.log": "b"}
+    written(run / SESSION, names | questions | {"changes/a": "new", "other.log": "no", "turn-2.log": "no"})
     found = source(run).session(SESSION, 1_000)
     assert found.report == {"events": [], "cwd": "/w"}
     assert [one["n"] for one in found.questions] == [2, 10]
@@ -42,6 +43,10 @@ def test_all_artifacts_are_read(run):
     assert [log.name for log in found.logs] == [
         "stdout.log",
         "stderr.log",
+        "turn-2.stderr.log",
+        "turn-10.stdout.log",
+        "session.jsonl",
+        "before_each.stdout.log",
         "command-2.stdout.log",
         "command-10.stdout.log",
     ]

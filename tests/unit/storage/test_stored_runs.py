@@ -397,6 +397,8 @@ def stored(folder: Path, **runs: str) -> Path:
         pytest.param(["*"], ["one", "two"], id="directories that match"),
         pytest.param(["**/results.json"], ["one", "two"], id="files that match"),
         pytest.param(["./o*"], ["one"], id="with a dot"),
+        pytest.param(["**"], ["one", "two"], id="all runs below the folder"),
+        pytest.param(["o*/**"], ["one"], id="a run itself"),
         pytest.param(["one", "one/results.json", "*"], ["one", "two"], id="each of them once"),
     ],
 )
@@ -404,6 +406,14 @@ def test_runs_are_found(tmp_path, runs, found):
     stored(tmp_path, one="a passed", two="b passed")
     (tmp_path / "bug-1.log").write_text("not a run")
     assert [report.id for _, report in stored_reports(runs, tmp_path)] == found
+
+
+@pytest.mark.parametrize("special", ["x[1]", "a*", "b?", "**"])
+def test_characters_of_patterns_in_the_names_of_folders_are_no_patterns(tmp_path, special):
+    here = stored(tmp_path / special, **{"one": "a passed", "two[1]": "b passed"})
+    for run in ("one", str(here / "one"), "one/results.json", "o*", f"{here}/o*"):
+        assert [report.id for _, report in stored_reports([run], here)] == ["one"], run
+    assert [report.id for _, report in stored_reports(["two[1]"], here)] == ["two[1]"]
 
 
 def test_runs_are_found_by_an_absolute_pattern(tmp_path):
