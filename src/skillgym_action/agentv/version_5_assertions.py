@@ -46,12 +46,9 @@ def translated(entry: SuiteValue, at: EntryContext) -> SuiteValue:
     if "metric" in members and "name" not in members:
         members["name"] = members.pop("metric")
         moved[(*entry.key_path, "name")] = (*entry.key_path, "metric")
-    type_ = members.get("type")
-    if isinstance(type_, str):
-        members["type"] = type_ = type_.replace("_", "-")
-    if isinstance(type_, str) and type_.startswith("not-"):
-        members["type"] = type_ = type_.removeprefix("not-")
-        members["negate"] = not entry.flag("negate")
+    if isinstance(type_ := members.get("type"), str):
+        members |= _plain_type(type_, entry)
+        type_ = members["type"]
     named = replace(entry, value=members, moved=moved)
     if not isinstance(type_, str) or type_ not in TYPES or _is_of_suite(type_, at):
         return _cost_of(named) if type_ == "cost" else named
@@ -68,6 +65,14 @@ def translated(entry: SuiteValue, at: EntryContext) -> SuiteValue:
     if type_ in {"javascript", "python"}:
         return _evaluated(named, at, type_)
     return _with(named, type=RENAMED.get(type_, type_))
+
+
+def _plain_type(type_: str, entry: SuiteValue) -> dict[str, object]:
+    """The type with hyphens, and without ``not-``, which the key ``negate`` replaces."""
+    plain = type_.replace("_", "-")
+    if plain.startswith("not-"):
+        return {"type": plain.removeprefix("not-"), "negate": not entry.flag("negate")}
+    return {"type": plain}
 
 
 def no_transform(value: SuiteValue) -> Exception:
