@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 import everybody
-from scratch import case, config, repository, runner, skillgym, started, suite, written
+from scratch import PROGRAM as PROGRAM_PATH
+from scratch import case, config, environment, repository, runner, skillgym, started, suite, written
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.session import Identity, Invocation
@@ -296,6 +297,33 @@ def test_a_suite_program_is_neither_root_nor_the_session_that_it_judges(checkout
     assert (ran.code, "only root" in ran.err) == ((0, False) if IS_ROOT else (2, True)), ran.err
 
 
+def test_what_only_the_agents_user_may_enter_is_closed_to_programs_of_suites(checkout, processes):
+    if not IS_ROOT:
+        run(repository(checkout))
+        return
+    folder = checkout / "home"
+    folder.mkdir(mode=0o700)
+    (folder / "node").write_text("")
+    (folder / "node").chmod(0o755)
+    os.chown(folder, processes.user.uid, processes.user.gid)
+    assert processes.is_closed_to_agents(folder / "node", "x")
+    folder.chmod(0o711)
+    assert not processes.is_closed_to_agents(folder / "node", "x")
+    assert not processes.is_closed_to_agents("node", "x")
+    assert not processes.is_closed_to_agents(folder / "missing", "r")
+
+
+def test_doctor_works_where_root_cannot_become_another_user(checkout):
+    if not IS_ROOT:
+        run(repository(checkout))
+        return
+    repository(checkout)
+    argv = ["setpriv", "--bounding-set=-setuid,-setgid", PROGRAM_PATH, "doctor", "--agent-user", NOBODY]
+    done = subprocess.run(argv, cwd=checkout, env=environment(), capture_output=True, text=True, check=False)
+    assert "agents" in done.stdout, done.stderr
+    assert "internal error" not in done.stderr
+
+
 CLOSED = {  # what agents cannot access: the suite that then does not run, and what the tool says
     "Python": ("own_suite.py", "cannot execute {closed}/program"),
     "Node.js": ("own_suite.mjs", "the agents' user cannot execute SKILLGYM_NODE={closed}/program; install one where"),
@@ -318,7 +346,7 @@ def test_an_interpreter_or_a_package_that_agents_cannot_access_is_named(checkout
         settings["SKILLGYM_NODE"] = os.fspath(closed / "program")
     else:
         shutil.copytree(PACKAGE, closed / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__"))
-        settings["before"] = closed
+        settings["packages_first"] = closed
     suite_text = OWN_SUITE if file == "own_suite.py" else PROGRAM
     repository(checkout, {"bench/core.json": None, "skillgym.config.yaml": config(runner("true")), file: suite_text})
     ran = everybody.ran("run", "--agent-user", NOBODY, cwd=checkout, **settings)

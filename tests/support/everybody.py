@@ -63,6 +63,12 @@ def cache_folder() -> Path:
         folder = REPOSITORY / ".cache" / "python"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+    return temporary_folder()
+
+
+@cache
+def temporary_folder() -> Path:
+    """A folder that every user can read, until this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="skillgym-everybody-"))
     folder.chmod(0o755)
     atexit.register(shutil.rmtree, folder)
@@ -71,7 +77,7 @@ def cache_folder() -> Path:
 
 def opened(packages: Path) -> Path:
     """A copy of a folder with packages that every user can read; its files are hard links where that is possible."""
-    copy = Path(tempfile.mkdtemp(dir=cache_folder())) / packages.name
+    copy = Path(tempfile.mkdtemp(dir=temporary_folder())) / packages.name
     shutil.copytree(packages, copy, copy_function=_linked, ignore=shutil.ignore_patterns("__pycache__"))
     copy.parent.chmod(0o755)
     return copy
@@ -107,16 +113,16 @@ def ran(
     owned: Path | None = None,
     limit: float = 120,
     executable: Path | None = None,
-    before: Path | None = None,
+    packages_first: Path | None = None,
     **env: str,
 ) -> Ran:
     """The tool in a process of its own.
 
     ``owned``: an ordinary user starts it, who owns that folder and all below. ``executable``: another Python than
-    ``python()``; ``before``: a folder of packages that come before the others.
+    ``python()``; ``packages_first``: a folder of packages that come before the others.
     """
     argv = (executable or python(), "-m", "skillgym_action")
-    needed = {"PYTHONPATH": os.pathsep.join(map(str, (before, *packages()) if before else packages()))}
+    needed = {"PYTHONPATH": os.pathsep.join(map(str, (packages_first, *packages()) if packages_first else packages()))}
     become: Callable[[], None] | None = None
     if os.geteuid() == 0:  # what nobody else can start only costs time
         folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if is_open(Path(folder))]

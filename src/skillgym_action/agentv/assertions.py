@@ -174,7 +174,7 @@ def _scored(value: object, at: EntryContext) -> ScoredAssertion:
     written = at.value(value).snake_case()
     if not written.has("type") and written.misspelled("include"):
         raise written.missing("include", "", "has neither type nor include")
-    shown = written.required_text("type").replace("_", "-").removeprefix("not-")
+    shown = version_5.plain_type(written.required_text("type"))
     entry = version_5.translated(written, at)
     type_ = entry.required_text("type").replace("_", "-")
     if shown in ASSERTIONS and not (shown == type_ and shown in version_5.RENAMED):  # else it is the suite's own type
@@ -293,7 +293,7 @@ def _assert_set(entry: SuiteValue, at: EntryContext) -> AssertSet:
 def _with_config(member: object, shared: dict[str, object]) -> object:
     if not shared or not isinstance(member, dict):
         return member
-    if str(member.get("type")).replace("_", "-").removeprefix("not-") not in version_5.WITH_CONFIG:
+    if version_5.plain_type(member.get("type")) not in version_5.WITH_CONFIG:
         return member
     own = member.get("config")
     return {**member, "config": {**shared, **(own if isinstance(own, dict) else {})}}

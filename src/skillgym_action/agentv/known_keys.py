@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.metric_graders import METRICS, TOKENS
+from skillgym_action.agentv.version_5_assertions import plain_type
 from skillgym_action.agentv.workspaces import KNOWN_KEYS as WORKSPACE_KEYS
 from skillgym_action.agentv.workspaces import STAGES
 from skillgym_action.limits import MAX_AGENTV_WARNINGS
@@ -135,8 +136,7 @@ def unknown_in_assertions(entries: SuiteValue | None) -> Iterator[Problem]:
     if entries is None or not isinstance(entries.value, list):
         return
     for entry in islice(entries.items(), MAX_AGENTV_WARNINGS):
-        type_ = entry.value.get("type") if isinstance(entry.value, dict) else None
-        kind = type_.replace("_", "-").removeprefix("not-") if isinstance(type_, str) else ""
+        kind = plain_type(entry.value.get("type")) if isinstance(entry.value, dict) else ""
         if shape := ASSERTIONS.get(kind):
             yield from unknown_in(entry, shape)
             if "prompt" in shape.keys:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.case_sources import Tests, tests_of
 from skillgym_action.agentv.targets import TARGET_FILES
-from skillgym_action.agentv.version_5_assertions import TRAJECTORY
+from skillgym_action.agentv.version_5_assertions import TRAJECTORY, plain_type
 from skillgym_action.agentv.version_5_assertions import TYPES as ASSERTION_TYPES
 from skillgym_action.agentv.version_5_environment import environment_of, extension_hooks, text_mapping
 from skillgym_action.agentv.version_5_providers import CATALOGS, catalog_of, is_file_up, named_providers
@@ -101,10 +101,9 @@ def _has_own_turns(test: Mapping[str, object]) -> bool:
 
 def _has_own_assertions(holder: Mapping[str, object]) -> bool:
     entries = holder.get("assert")
-    types = (
-        [str(entry.get("type")) for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    )
-    return any(kind.removeprefix("not-") in ASSERTION_TYPES or TRAJECTORY in kind for kind in types)
+    mappings = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    types = [plain_type(entry.get("type")) for entry in mappings]
+    return any(kind in ASSERTION_TYPES or TRAJECTORY in kind for kind in types)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -46,9 +46,9 @@ def translated(entry: SuiteValue, at: EntryContext) -> SuiteValue:
     if "metric" in members and "name" not in members:
         members["name"] = members.pop("metric")
         moved[(*entry.key_path, "name")] = (*entry.key_path, "metric")
-    if isinstance(type_ := members.get("type"), str):
-        members |= _plain_type(type_, entry)
-        type_ = members["type"]
+    if isinstance(members.get("type"), str):
+        members |= _type_and_negation(entry)
+    type_ = members.get("type")
     named = replace(entry, value=members, moved=moved)
     if not isinstance(type_, str) or type_ not in TYPES or _is_of_suite(type_, at):
         return _cost_of(named) if type_ == "cost" else named
@@ -67,12 +67,17 @@ def translated(entry: SuiteValue, at: EntryContext) -> SuiteValue:
     return _with(named, type=RENAMED.get(type_, type_))
 
 
-def _plain_type(type_: str, entry: SuiteValue) -> dict[str, object]:
-    """The type with hyphens, and without ``not-``, which the key ``negate`` replaces."""
-    plain = type_.replace("_", "-")
-    if plain.startswith("not-"):
-        return {"type": plain.removeprefix("not-"), "negate": not entry.flag("negate")}
-    return {"type": plain}
+def plain_type(written: object) -> str:
+    """The type of an assertion with hyphens, and without the prefix ``not-``."""
+    return str(written).replace("_", "-").removeprefix("not-")
+
+
+def _type_and_negation(entry: SuiteValue) -> dict[str, object]:
+    """The plain type; the key ``negate`` replaces its prefix ``not-``."""
+    written = entry.required_text("type")
+    if written.startswith(("not-", "not_")):
+        return {"type": plain_type(written), "negate": not entry.flag("negate")}
+    return {"type": plain_type(written)}
 
 
 def no_transform(value: SuiteValue) -> Exception:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skillgym_action.agentv.variables import MISSING, SizeBudget, coerced, value_at
+from skillgym_action.agentv.version_5_assertions import plain_type
 from skillgym_action.javascript.values import stringified
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _assertion_with(entry: object, renderer: Renderer) -> object:
         for key in ("assert", "assertions")
         if isinstance(entry.get(key), list)
     }
-    if str(entry.get("type")).removeprefix("not-") in _PROGRAMS:
+    if plain_type(entry.get("type")) in _PROGRAMS:
         own = entry.get("config")
         variables = renderer.budget.spend(dict(renderer.variables))
         filled["config"] = {"vars": variables, **(own if isinstance(own, dict) else {})}

@@ -302,7 +302,7 @@ def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
     help="Install the CLI of AGENT through npm before the checks.",
 )
 @option("--probe", is_flag=True, help="Run one short session on each runner, at a small cost.")
-@option("--sweep", is_flag=True, help="Remove containers, networks and partly filled volumes that killed runs left.")
+@option("--sweep", is_flag=True, help="Remove containers, networks and partly filled volumes of killed runs.")
 @JSON
 def doctor(*, install: tuple[str, ...], probe: bool, sweep: bool, as_json: bool, **fields: Any) -> int:
     """Check what is installed, configured, reachable and permitted; print one line per check, with what to do."""

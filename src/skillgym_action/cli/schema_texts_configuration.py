@@ -257,9 +257,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "PluginsSection": {
         "allowTools": (
-            "Tools that cases of [Claude plugins](plugin-evals.md#workspace-plugin-and-tools) may use. Only "
-            "agents that can restrict tools are restricted to this list. A case whose `allowed_tools` contains no tool "
-            "of the list is errored, regardless of the agent."
+            "Tools that cases of [Claude plugins](plugin-evals.md#workspace-plugin-and-tools) may use. The "
+            "list has no effect on agents that cannot restrict their tools. However, a case whose `allowed_tools` "
+            "contains no tool of the list is errored, regardless of the agent."
         ),
     },
     "InputSection": {

@@ -62,7 +62,7 @@ def show_trend(
         raise UsageError("trend without a store: there is nothing to show", remedy="name a --store")
     file = Path(os.path.normpath(context.cwd / (page or TREND_PAGE)))
     context.checkout.refuse(file, "the trend page")
-    refuse_outside(file, f"the trend page {page}", context)
+    refuse_outside(file, f"the trend page {page or TREND_PAGE}", context)
     terminal = terminal_for(settings, context)
     quarantine = read_quarantine(config, context)
     with wiring.services_without_run(context, terminal, None, store) as services:

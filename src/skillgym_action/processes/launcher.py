@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import cached_property
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -67,6 +68,7 @@ ALLOWED_VARIABLES = frozenset(
     }
 )
 OUTPUT_CHECK_SECONDS = 0.1  # between two checks of watched output and of the cancellation
+ACCESS_CHECK_SECONDS = 10.0  # for a look at one path, which may be on a slow file system
 RESOURCE_CHECK_SECONDS = 1.0  # between two checks of output size, memory, processes and disk
 LONGEST_POLL_SECONDS = 24 * 3600.0  # the kernel counts milliseconds in 32 bits
 TOO_MUCH_OUTPUT = f"more than {MAX_OUTPUT_BYTES // 1024**2} MiB were printed; the session was ended"
@@ -131,20 +133,33 @@ class ProcessLauncher:
         return out or b""
 
     def is_closed_to_agents(self, path: str | Path, permission: str) -> bool:
-        """Whether the agents' user lacks a permission, ``r`` or ``x``, for a path; False if there is no such user."""
-        if not self.user or not os.path.exists(path):
+        """Whether programs of suites lack a permission, ``r`` or ``x``, for an absolute path.
+
+        False if there is no agents' user, or no answer: what uses the path then says why it cannot.
+        """
+        if not self.user or not os.path.isabs(path) or not os.path.exists(path):
             return False
-        identity = self.user.suite_identity(self.user.in_place)
-        child = self.spawn(
-            ("test", f"-{permission}", os.fspath(path)),
-            cwd="/",
-            env={"PATH": os.defpath},
-            stdin=subprocess.DEVNULL,
-            user=identity.uid,
-            group=identity.gid,
-            extra_groups=identity.groups,
-        )
-        return child.wait() == 1  # any other code is no answer
+        try:
+            identity = self._suite_host_identity
+            child = self.spawn(
+                ("/bin/sh", "-c", f'test -{permission} "$1"', "sh", os.fspath(path)),
+                cwd="/",
+                env={"PATH": os.defpath},
+                stdin=subprocess.DEVNULL,
+                user=identity.uid,
+                group=identity.gid,
+                extra_groups=identity.groups,
+            )
+            self._communicate(child, ACCESS_CHECK_SECONDS)
+        except OSError:
+            return False
+        return child.returncode == 1
+
+    @cached_property
+    def _suite_host_identity(self) -> Identity:
+        if not self.user:
+            raise ValueError("there is no agents' user")
+        return self.user.host_identity()
 
     def _communicate(self, child: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
         left, end = CANCELLED_GRACE_SECONDS, time.monotonic() + seconds

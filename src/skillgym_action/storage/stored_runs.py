@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from errno import ELOOP, ENAMETOOLONG
 from itertools import takewhile
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from skillgym_action.storage.results_reader import StoredResults, SuiteRows
 
 RESULTS = "results.json"
+SESSION_FOLDER = re.compile(r"repeat-\d+")
 
 
 def unfinished_run(directory: Path) -> UsageError:
@@ -163,25 +167,37 @@ def _files(run: str, cwd: Path, *, confined: bool) -> Iterator[_Named]:
     """The results files of a directory, a file or a pattern."""
     target = cwd / run
     written = target.relative_to(cwd) if target.is_relative_to(cwd) else target
+    pattern = any(map(is_pattern, written.parts))
     if confined and written != target and written.parts and ".." not in written.parts:
         folder, parts = cwd, written.parts
-    elif target.is_dir():  # also one whose name has characters of patterns
+    elif pattern:
+        before = tuple(takewhile(lambda part: not is_pattern(part), written.parts))
+        folder, parts = cwd.joinpath(*before), written.parts[len(before) :]
+    elif target.is_dir():
         _refuse_links_out(target, cwd)
         yield _Named(folder=target, parts=(RESULTS,), shown=_shown(target / RESULTS, cwd))
         return
-    elif any(map(is_pattern, written.parts)):
-        before = tuple(takewhile(lambda part: not is_pattern(part), written.parts))
-        folder, parts = cwd.joinpath(*before), written.parts[len(before) :]
     else:
         folder, parts = target.parent, (target.name,)
-    if parts[-1] == ANY_DEPTH:  # all runs below the folder
-        parts = (*parts, RESULTS)
+    if parts[-1] == ANY_DEPTH:
+        remedy = "write runs/* for all run directories in the folder runs"
+        raise UsageError(f"{run}: runs cannot be named by a pattern that ends with {ANY_DEPTH}", remedy=remedy)
     found = list(_matches(folder, parts, run, cwd))
+    if pattern:
+        found += _with_this_name(folder, parts, cwd)
     if not found:
         raise NoSuchRunError(f"no such run: {run}", remedy=f"{WHAT_A_RUN_IS}, or a pattern that matches such paths")
     if len(found) > MAX_MATCHED_RUNS:
         raise UsageError(f"{run}: matches more than {MAX_MATCHED_RUNS:,} runs", remedy="name fewer")
     yield from found
+
+
+def _with_this_name(folder: Path, parts: tuple[str, ...], cwd: Path) -> Iterator[_Named]:
+    """The run whose path is written like a pattern, such as ``runs/model[1]``, if there is one."""
+    with suppress(OSError):
+        inner = (*parts, RESULTS) if is_folder(folder, parts) else parts
+        if inner != parts or parts[-1].endswith(".json"):
+            yield _Named(folder=folder, parts=inner, shown=_shown(folder.joinpath(*inner), cwd))
 
 
 def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Iterator[_Named]:
@@ -192,11 +208,21 @@ def _matches(folder: Path, parts: tuple[str, ...], run: str, cwd: Path) -> Itera
     try:
         for found in matching(folder, parts):
             inner = (*found, RESULTS) if found[-1] != RESULTS and is_folder(folder, found) else found
-            if not pattern or inner != found or found[-1].endswith(".json"):
+            is_run = inner != found or found[-1].endswith(".json")
+            if not pattern or (is_run and not _is_of_session(folder.joinpath(*inner))):
                 yield _Named(folder=folder, parts=inner, shown=_shown(folder.joinpath(*inner), cwd))
     except OSError as error:
         place = Path(error.filename or "")
         raise _unusable(_shown(place, cwd) if place.is_absolute() else run, error) from error
+
+
+def _is_of_session(file: Path) -> bool:
+    """Whether a file is in the folder of a session of a run, where agents may have written it."""
+    return any(
+        SESSION_FOLDER.fullmatch(folder.name)
+        and any(os.path.lexists(above / name) for above in folder.parents for name in (RESULTS, JOURNAL))
+        for folder in file.parents
+    )
 
 
 def _unusable(shown: str, error: OSError) -> UsageError:

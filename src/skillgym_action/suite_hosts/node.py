@@ -75,10 +75,10 @@ class Node:
 
     def _candidates(self) -> Iterator[tuple[str, str]]:
         """A description and the program, in the order in which they are tried."""
-        if self._named:
-            yield f"SKILLGYM_NODE={self._named}", self._named
-            return
         path = self._processes.environment.get("PATH")
+        if self._named:
+            yield f"SKILLGYM_NODE={self._named}", shutil.which(self._named, path=path) or self._named
+            return
         if on_path := shutil.which("node", path=path):
             yield on_path, on_path
         package = find_spec(self._package)

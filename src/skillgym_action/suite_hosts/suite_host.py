@@ -228,7 +228,7 @@ class SuiteHosts:
     def _start(self, file: Path, argv: tuple[str, ...], name: str) -> HostProcess:
         from skillgym_action.suite_hosts.host_process import HostProcess
 
-        if self._is_closed:
+        if self._package_is_closed:
             message = f"the suite host cannot be started: the agents' user cannot read {PACKAGE}"
             remedy = "install it where every user can read it"
             raise SuiteError.of(self._problem(file, message, remedy))
@@ -256,7 +256,7 @@ class SuiteHosts:
         return HostProcess(file, child, log)
 
     @cached_property
-    def _is_closed(self) -> bool:
+    def _package_is_closed(self) -> bool:
         return self._processes.is_closed_to_agents(PACKAGE, "r")
 
     def _argv(self, file: Path) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ def test_suite_yaml_is_a_suite_by_its_content(head, accepted):
         pytest.param({"default_test": {"vars": {"x": "Do it"}}}, id="default_test"),
         pytest.param({"tags": {"experiment": "a"}}, id="tags as a mapping"),
         pytest.param({"assert": [{"type": "not-llm-rubric", "value": "rude"}]}, id="a type of assertion"),
+        pytest.param({"assert": [{"type": "not_llm_rubric", "value": "rude"}]}, id="the type with underscores"),
     ],
 )
 def test_the_dialect_is_told_by_keys(tmp_path, keys):

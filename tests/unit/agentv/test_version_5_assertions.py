@@ -11,6 +11,8 @@ from scratch import written
 from sessions import capture_of
 from skillgym_action.agentv.assertions import assertion_of
 from skillgym_action.agentv.program_graders import program_grade
+from skillgym_action.agentv.variables import SizeBudget
+from skillgym_action.agentv.version_5_templates import assertions_with
 from skillgym_action.model.errors import SuiteError
 
 
@@ -267,3 +269,9 @@ def test_a_type_of_the_suite_s_own_comes_first(tmp_path):
     written(tmp_path, {"suite/.agentv/assertions/python.ts": ""})
     grader = assertion_of({"type": "python"}, entry_context(tmp_path / "suite")).grader
     assert grader.argv[:2] == ("bun", "run")
+
+
+@pytest.mark.parametrize("type_", ["python", "not-python", "not_python", "javascript", "not_javascript"])
+def test_expressions_get_the_variables_of_their_test(type_):
+    (entry,) = assertions_with([{"type": type_, "value": "vars.who"}], {"who": "Ana"}, SizeBudget())
+    assert entry == {"type": type_, "value": "vars.who", "config": {"vars": {"who": "Ana"}}}

@@ -397,8 +397,6 @@ def stored(folder: Path, **runs: str) -> Path:
         pytest.param(["*"], ["one", "two"], id="directories that match"),
         pytest.param(["**/results.json"], ["one", "two"], id="files that match"),
         pytest.param(["./o*"], ["one"], id="with a dot"),
-        pytest.param(["**"], ["one", "two"], id="all runs below the folder"),
-        pytest.param(["o*/**"], ["one"], id="a run itself"),
         pytest.param(["one", "one/results.json", "*"], ["one", "two"], id="each of them once"),
     ],
 )
@@ -408,12 +406,28 @@ def test_runs_are_found(tmp_path, runs, found):
     assert [report.id for _, report in stored_reports(runs, tmp_path)] == found
 
 
+@pytest.mark.parametrize("confined", [False, True])
 @pytest.mark.parametrize("special", ["x[1]", "a*", "b?", "**"])
-def test_characters_of_patterns_in_the_names_of_folders_are_no_patterns(tmp_path, special):
-    here = stored(tmp_path / special, **{"one": "a passed", "two[1]": "b passed"})
+def test_characters_of_patterns_in_the_names_of_folders_are_no_patterns(tmp_path, special, confined):
+    here = stored(tmp_path / special, **{"one": "a passed", "two[1]": "b passed", "*": "c passed"})
+
+    def found(run):
+        return {report.id for _, report in stored_reports([run], here, confined=confined)}
+
     for run in ("one", str(here / "one"), "one/results.json", "o*", f"{here}/o*"):
-        assert [report.id for _, report in stored_reports([run], here)] == ["one"], run
-    assert [report.id for _, report in stored_reports(["two[1]"], here)] == ["two[1]"]
+        assert found(run) == {"one"}, run
+    for run in ("two[1]", "two[1]/results.json", str(here / "two[1]")):
+        assert found(run) == {"two[1]"}, run
+    assert found("*") == {"one", "two[1]", "*"}
+
+
+def test_what_agents_write_is_no_run(tmp_path):
+    session = "a/core/one/sh/repeat-1/session-2/changes"
+    stored(tmp_path / "runs", **{"a": "a passed", "repeat-3": "b passed", session: "forged passed"})
+    for pattern in ("**/results.json", "runs/**/results.json"):
+        assert [report.id for _, report in stored_reports([pattern], tmp_path)] == ["a", "repeat-3"]
+    with pytest.raises(UsageError, match="no such run"):
+        stored_reports(["runs/a/core/**/results.json"], tmp_path)
 
 
 def test_runs_are_found_by_an_absolute_pattern(tmp_path):
@@ -425,6 +439,8 @@ def test_runs_are_found_by_an_absolute_pattern(tmp_path):
     ("run", "told"),
     [
         pytest.param("nope", "no such run: nope; name a run directory", id="nothing of that name"),
+        pytest.param("**", "**: runs cannot be named by a pattern that ends with **; write runs/*", id="any folder"),
+        pytest.param("e*/**", "e*/**: runs cannot be named by a pattern", id="any folder below"),
         pytest.param("nope-*", "no such run: nope-*; name a run directory", id="a pattern that matches nothing"),
         pytest.param("empty", "empty/results.json: No such file or directory", id="a directory without results"),
         pytest.param("e*", "empty/results.json: No such file or directory", id="a pattern that matches one"),
