@@ -18,7 +18,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "casesLikeThese": (
             f"95 % interval of the pass rate for other cases of this kind; null for fewer than {MIN_CASES} cases."
         ),
-        "sameCases": "95 % interval of the pass rate for another run of the same cases.",
+        "sameCases": "95 % interval of the pass rate of these cases; it does not apply to other cases.",
     },
     "IntervalEntry": {
         "low": "Lower bound of the interval.",

@@ -143,7 +143,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "passRate": (
             "Mean over cases of the share of judged sessions that passed, from 0 to 1; null if nothing was judged."
         ),
-        "sameCases": "Interval of the pass rate for another run of the same cases; null if nothing was judged.",
+        "sameCases": "Interval of the pass rate of these cases; null if nothing was judged.",
         "casesLikeThese": "Interval of the pass rate for other cases of this kind; null for fewer than 5 cases.",
         "costUsd": "Known part of the cost in US dollars; null if no cost is known.",
         "costComplete": "Whether costUsd is the whole cost.",
@@ -224,7 +224,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "passRate": (
             "Mean over cases of the share of judged sessions that passed, from 0 to 1; null if no case is included."
         ),
-        "interval": "Interval of passRate for another run of the same cases; null if passRate is null.",
+        "interval": "Interval of passRate for these cases, not for others; null if passRate is null.",
         "costUsd": "Mean cost of the sessions whose cost is known, in US dollars; null if no cost is known.",
         "costComplete": "Whether the cost of all sessions is known.",
         "durationMs": "Mean duration of a session in milliseconds.",

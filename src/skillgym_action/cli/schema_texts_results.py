@@ -281,7 +281,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "version": "Version of the agent's CLI, as the agent reports it.",
         "sessionId": "Id of the session that decided the status, as the agent reports it.",
         "attempts": "All sessions of the execution, in the order in which they ran; empty for a carried result.",
-        "samples": "Counts of passed and judged sessions; present only if several sessions were judged.",
+        "samples": "Counts of passed and judged sessions without retries; present only if there are several of them.",
         "flaky": "Whether the execution is [flaky](../how-to/flaky-cases.md).",
         "findings": (
             "Findings: [leaked keys](#leaked-keys) and [text that addresses the judge](#text-that-addresses-the-judge)."
