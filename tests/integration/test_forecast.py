@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -99,7 +100,8 @@ def test_a_run_beyond_max_cost_starts_no_session(priced):
 
 def test_the_action_refuses_it_and_an_input_allows_it(priced):
     priced.price.write_text("0.25")
-    inputs = {"mode": "run", "store": priced.store, "max-cost": "0.5", "report-dir": "out"}
+    shutil.copytree(priced.root.parent / "store", priced.root / "store")
+    inputs = {"mode": "run", "store": "path=store", "max-cost": "0.5", "report-dir": "out"}
     refused = step(priced.root, None, inputs, event=("push", {"ref": "refs/heads/main"}))
     assert (refused.code, refused.outputs["verdict"], priced.sessions) == (2, "error", 0), refused.said
     assert "the run is expected to cost more than the max-cost of $0.50" in refused.said
