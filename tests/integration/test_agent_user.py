@@ -320,7 +320,7 @@ def test_doctor_works_where_root_cannot_become_another_user(checkout):
     repository(checkout)
     argv = ["setpriv", "--bounding-set=-setuid,-setgid", PROGRAM_PATH, "doctor", "--agent-user", NOBODY]
     done = subprocess.run(argv, cwd=checkout, env=environment(), capture_output=True, text=True, check=False)
-    assert "agents" in done.stdout, done.stderr
+    assert "agents           run as the user nobody" in done.stdout, done.stderr
     assert "internal error" not in done.stderr
 
 

@@ -192,7 +192,7 @@ def test_a_page_is_not_written_through_a_link_of_a_commit(project):
     (project / ".skillgym-results").symlink_to(project.parent)
     ran = skillgym("trend", "--store", "path=../store", cwd=project)
     assert ran.code == 2
-    assert "the trend page: " in ran.err
+    assert f"the trend page {PAGE}: " in ran.err
     assert not (project.parent / "trend").exists()
 
 

@@ -29,7 +29,7 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.baseline_options import ReportOptions
 from skillgym_action.settings.engine_options import LOCAL
 from skillgym_action.settings.written_reports import PublishOptions
-from skillgym_action.stages.plan import filter_warnings, nothing_selected, plan
+from skillgym_action.stages.plan import filter_warnings, plan
 from skillgym_action.text.escaping import terminal_line
 
 if TYPE_CHECKING:
@@ -130,10 +130,11 @@ class _CheckedCases:
     def adapt(self, suites: tuple[BenchmarkSuite, ...]) -> tuple[BenchmarkSuite, ...]:
         """The suites with the stand-in as their only runner, without the cases that are left out."""
         replaced = tuple([self._with_stand_in(suite) for suite in suites])
-        self.nothing_selected = nothing_selected(replaced, self.plan_options)
-        if not self.nothing_selected:
+        planned = plan(replaced, (), self.plan_options)
+        self.nothing_selected = planned.nothing_selected
+        if not planned.nothing_selected:
             self.warnings = filter_warnings(replaced, self.plan_options)
-        selected = {(one.suite.path, one.case.id) for one in plan(replaced, (), self.plan_options).executions}
+        selected = {(one.suite.path, one.case.id) for one in planned.executions}
         return tuple([self._with_cases(suite, selected) for suite in replaced])
 
     def _with_stand_in(self, suite: BenchmarkSuite) -> BenchmarkSuite:

@@ -31,7 +31,7 @@ from skillgym_action.model.errors import UnusableStoreError, UsageError
 from skillgym_action.reporters.trend import render
 from skillgym_action.reporters.trend_wording import moment, trend_summary
 from skillgym_action.settings.baseline_options import store_options
-from skillgym_action.settings.context import refuse_outside
+from skillgym_action.settings.context import refuse_written
 from skillgym_action.settings.quarantine_file import read_quarantine
 from skillgym_action.settings.trend_options import TREND_PAGE, since_time
 from skillgym_action.stages.quarantine import quarantine_of
@@ -61,8 +61,7 @@ def show_trend(
     if store is None:
         raise UsageError("trend without a store: there is nothing to show", remedy="name a --store")
     file = Path(os.path.normpath(context.cwd / (page or TREND_PAGE)))
-    context.checkout.refuse(file, "the trend page")
-    refuse_outside(file, f"the trend page {page or TREND_PAGE}", context)
+    refuse_written(file, f"the trend page {page or TREND_PAGE}", context)
     terminal = terminal_for(settings, context)
     quarantine = read_quarantine(config, context)
     with wiring.services_without_run(context, terminal, None, store) as services:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.limits import MAX_ARTIFACT_RUNS
 from skillgym_action.model.errors import UsageError
-from skillgym_action.settings.context import refuse_outside
+from skillgym_action.settings.context import refuse_written
 from skillgym_action.settings.option_types import ARTIFACT_STORE, PATH_STORE, StoreWord, reuse_days
 
 if TYPE_CHECKING:
@@ -105,6 +105,5 @@ def store_options(settings: Settings, config: Config, context: LaunchContext) ->
     path = named.removeprefix(PATH_STORE)
     folder = context.cwd if settings.store else config.folder or context.cwd
     absolute = context.suite_source.in_head(Path(os.path.normpath(folder / path)))
-    context.checkout.refuse(absolute, f"the store {path}")
-    refuse_outside(absolute, f"the store {path}", context)
+    refuse_written(absolute, f"the store {path}", context)
     return StoreOptions(kind="path", named=path, path=absolute, asked=settings.store_write, reports=reports)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
+from skillgym_action.settings.suite_options import discover_options
 
 if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
@@ -80,7 +81,7 @@ def changed_options(settings: Settings, config: Config, context: LaunchContext) 
         configuration=(*_in_head((config.path,) if config.path else (), context), *workflow),
         neutral=_in_head((folder / QUARANTINE, *templates), context),
         verbose=settings.verbose,
-        every_suite=not settings.paths and not settings.format,
+        every_suite=discover_options(settings, config, context).every_suite,
         not_of_checkout=_in_head((*named, *((source.root,) if source.is_separate else ())), context, of_source=False),
     )
 

@@ -90,6 +90,12 @@ def current_context(cwd: Path, environment: Mapping[str, str], job: Job | None =
     )
 
 
+def refuse_written(path: Path, named: str, context: LaunchContext) -> None:
+    """Raises UsageError for a place of files that a commit has replaced by a link, or that the job would lose."""
+    context.checkout.refuse(path, named)
+    refuse_outside(path, named, context)
+
+
 def refuse_outside(path: Path, named: str, context: LaunchContext) -> None:
     """Raises UsageError for a path that is written to, and lost at the end of the job's step."""
     job = context.job

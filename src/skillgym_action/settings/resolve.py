@@ -20,7 +20,7 @@ from skillgym_action.settings.arm_options import arm_options
 from skillgym_action.settings.attempt_options import RESUME_AUTO, attempt_options, directory_name
 from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_name, store_options
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
-from skillgym_action.settings.context import refuse_outside
+from skillgym_action.settings.context import refuse_outside, refuse_written
 from skillgym_action.settings.engine_options import WithoutKeys, engine_options, on_engine, with_placeholders
 from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
 from skillgym_action.settings.option_types import PRINTED
@@ -135,9 +135,9 @@ def _load_options(settings: Settings, config: Config, context: LaunchContext) ->
 def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
     """Raises UsageError for a path that leads through a symbolic link of the checkout, or out of a job's workspace."""
     for kind, path in files_of(settings):
-        _refuse_written(context.cwd / path, f"the {kind} report {path}", context)
+        refuse_written(context.cwd / path, f"the {kind} report {path}", context)
     if settings.record:
-        _refuse_written(context.cwd / settings.record, f"--record {settings.record}", context)
+        refuse_written(context.cwd / settings.record, f"--record {settings.record}", context)
     if settings.template_dir:
         context.checkout.refuse(context.cwd / settings.template_dir, f"--template-dir {settings.template_dir}")
 
@@ -145,12 +145,6 @@ def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
 def files_of(settings: Settings) -> tuple[tuple[str, str], ...]:
     """The reports that are written to files, as (kind, path)."""
     return tuple((kind, path) for kind, path in settings.report if path != PRINTED)
-
-
-def _refuse_written(path: Path, named: str, context: LaunchContext) -> None:
-    """Raises UsageError for a place of files that a commit has replaced by a link, or that the job would lose."""
-    context.checkout.refuse(path, named)
-    refuse_outside(path, named, context)
 
 
 def _environment_for_suites(context: LaunchContext) -> dict[str, str]:
