@@ -1,0 +1,41 @@
+"""Wait until another process or thread has done something: a marker file, a request to a server, an event.
+
+Tests never sleep for a number of seconds and assert that something has happened since then. The limit is no part of
+what a test states: it only ends a test that would otherwise wait for ever.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LIMIT = 120.0  # seconds; a busy machine is several times slower than a quiet one
+PAUSE = 0.01
+
+_T = TypeVar("_T")
+
+
+def until(found: Callable[[], _T], what: str, *, limit: float = LIMIT) -> _T:
+    """The first true value of ``found()``. Raises AssertionError with ``what`` if none comes in ``limit`` seconds."""
+    end = time.monotonic() + limit
+    while not (value := found()):
+        if time.monotonic() > end:
+            raise AssertionError(f"after {limit:g} s still not seen: {what}")
+        time.sleep(PAUSE)
+    return value
+
+
+def until_written(path: Path, *, limit: float = LIMIT) -> str:
+    """The content of the file, as soon as it has any."""
+
+    def content() -> str:
+        try:
+            return path.read_text()
+        except FileNotFoundError:
+            return ""
+
+    return until(content, f"content of {path}", limit=limit)

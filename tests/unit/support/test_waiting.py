@@ -1,0 +1,27 @@
+from itertools import count
+from threading import Thread
+
+import pytest
+
+from waiting import until, until_written
+
+
+def test_the_first_true_value_is_returned():
+    numbers = count()
+    assert until(lambda: next(numbers) // 3, "a number of at least 3") == 1
+
+
+def test_the_content_of_a_file_that_a_thread_writes_later(tmp_path):
+    path = tmp_path / "marker"
+    path.touch()
+    writer = Thread(target=path.write_text, args=("done",))
+    writer.start()
+    assert until_written(path) == "done"
+    writer.join()
+
+
+def test_what_never_comes_is_named(tmp_path):
+    with pytest.raises(AssertionError, match="after 0 s still not seen: a reply"):
+        until(lambda: None, "a reply", limit=0)
+    with pytest.raises(AssertionError, match="content of .*/marker"):
+        until_written(tmp_path / "marker", limit=0)
