@@ -7,6 +7,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= logical
+MORE_WORKERS ?= 4
 DOCUMENTED := .cache/documented-workflows
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --custom-compile-command "make lock"
 IMAGE := --only-binary :all: --python-version 3.12 --python-platform linux
@@ -14,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test lint lock bench simulate mutants test-agents test-container test-browser pictures docs site compare-agentv compare-harbor clean
+.PHONY: help demo test test-all test-rest test-timed test-changed lint lock bench simulate mutants test-agents test-container test-browser pictures docs site compare-agentv compare-harbor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -23,8 +24,21 @@ demo: $(VENV)/runtime ## run the examples; no key and no network are needed
 	@rm -rf .skillgym-results/demo
 	$(BIN)/skillgym-action run examples --output .skillgym-results/demo
 
-test: $(VENV)/development ## run the tests; COVERAGE=1 measures lines and branches, and fails below the limit in pyproject.toml
-	$(BIN)/pytest -n $(WORKERS) $(if $(COVERAGE),--cov)
+test: $(VENV)/test ## run the quick tests: units, and whole runs of each kind (5 minutes; no root, npm or network); COVERAGE=1
+	$(BIN)/pytest tests/unit tests/smoke -n $(WORKERS) -m quick $(if $(COVERAGE),--cov --cov-report=)
+
+test-all: $(VENV)/development ## run all tests but those of containers, browsers and slower agents (25 minutes); COVERAGE=1
+	@status=0; for part in test test-rest test-timed; do $(MAKE) --no-print-directory $$part || status=1; done; exit $$status
+
+test-rest: $(VENV)/development ## run the tests of `make test-all` that `make test` and `make test-timed` do not run; SHARD=1/4
+	$(BIN)/pytest tests -n $(MORE_WORKERS) -m "not quick and not timed and not more_agents" \
+	  $(if $(SHARD),--splits $(word 2,$(subst /, ,$(SHARD))) --group $(word 1,$(subst /, ,$(SHARD)))) $(if $(COVERAGE),--cov --cov-append)
+
+test-timed: $(VENV)/development ## run the tests that measure time, one after the other; a failed one runs again, at most twice
+	$(BIN)/pytest tests -m "timed and not more_agents" --reruns 2 --reruns-delay 1
+
+test-changed: $(VENV)/development ## run the tests of what changed since the merge base with main; BASE=REVISION
+	$(BIN)/pytest -n $(WORKERS) $$($(BIN)/python tools/changed_tests.py $(BASE))
 
 lint: $(VENV)/development ## check style, types, the import rules, the action, all workflows, script and style of the HTML report
 	$(BIN)/ruff check .
@@ -47,6 +61,10 @@ lint: $(VENV)/development ## check style, types, the import rules, the action, a
 lock: $(VENV)/development ## renew the versions and hashes of what contributors, the image and the composite action install for Python
 	$(LOCK) --universal --python-version 3.11 --extra typescript --group dev pyproject.toml \
 	  --output-file requirements/development.txt
+	$(LOCK) --universal --python-version 3.11 --extra typescript --group test --constraint requirements/development.txt \
+	  pyproject.toml --output-file requirements/test.txt
+	echo uv | $(LOCK) --universal --python-version 3.11 --constraint requirements/development.txt - \
+	  --output-file requirements/uv.txt
 	$(LOCK) $(IMAGE) pyproject.toml --group image --output-file docker/requirements.txt
 	$(LOCK) $(IMAGE) --group image-build --output-file docker/build-requirements.txt
 	$(LOCK) --universal --python-version 3.11 --extra docker --constraint docker/requirements.txt pyproject.toml \
@@ -93,24 +111,11 @@ clean: ## remove everything that is not a source
 	rm -rf $(VENV) .skillgym-results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# What users get, with a Node.js for suites in TypeScript.
-$(VENV)/runtime: pyproject.toml | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --compile --editable ".[typescript]"
-	@touch $@
+$(VENV)/runtime: pyproject.toml tools/install.sh
+	@tools/install.sh runtime
 
-# What contributors get: locked, by hash. The lock is complete, and pip's resolver fails on extras in hash mode.
-$(VENV)/development: pyproject.toml requirements/development.txt | $(VENV)/bin/pip
-	$(BIN)/pip install --quiet --compile --no-deps --requirement requirements/development.txt
-	$(BIN)/pip install --quiet --no-deps --editable .
-	@touch $(VENV)/runtime $@
+$(VENV)/test: pyproject.toml requirements/test.txt tools/install.sh
+	@tools/install.sh test
 
-# A half-made environment has no pip and is made anew.
-$(VENV)/bin/pip:
-	@for python in python3 python3.14 python3.13 python3.12 python3.11; do \
-	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-	    echo "$$python -m venv $(VENV)"; \
-	    exec $$python -m venv --clear $(VENV); \
-	  fi; \
-	done; \
-	echo "Python 3.11 or newer is needed, found: $$(python3 --version 2>&1 || true). Install one and run make again." >&2; \
-	exit 1
+$(VENV)/development: pyproject.toml requirements/development.txt tools/install.sh
+	@tools/install.sh development

@@ -17,6 +17,7 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
+TESTS = Path(__file__).parent
 ENDED: pytest.StashKey[int] = pytest.StashKey()
 
 
@@ -27,9 +28,37 @@ def pytest_configure(config: pytest.Config) -> None:
     pytest's own is shared by all runs of a user: each removes what older ones left, and fails where a test dug deeper
     than Python's recursion goes. Workers are told theirs by the process that starts them.
     """
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Failures(config))
     if config.option.basetemp is None and not hasattr(config, "workerinput"):
         config.option.basetemp = Path(tempfile.mkdtemp(prefix="tests-"), "files")
         config.add_cleanup(lambda: discard(config))
+
+
+class Failures:
+    """Prints each failure when it happens, instead of all of them at the end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+            terminal.section(f"{report.when} of {report.nodeid}", "-")
+            terminal.write_line(report.longreprtext)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        self._config.option.tbstyle = "no"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test` runs: unit tests and smoke tests, without those that are slow, measure time or need npm."""
+    for item in items:
+        if item.path.is_relative_to(TESTS / "unit") or item.path.is_relative_to(TESTS / "smoke"):
+            if not any(item.get_closest_marker(name) for name in ("slow", "timed", "agents", "more_agents")):
+                item.add_marker("quick")
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# Installs into .venv what a target of the Makefile needs, with uv if it can be had (a fifth of pip's processor time):
+#
+#   runtime      what users get, with a Node.js for suites in TypeScript
+#   test         what `make test` needs; locked, by hash
+#   development  what all other targets need; locked, by hash
+#
+# What is missing on the machine is reported before anything is installed, with the command that installs it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+group=$1
+venv=.venv
+case $group in
+  runtime) megabytes=450 ;;
+  test) megabytes=600 ;;
+  development) megabytes=1300 ;;
+esac
+
+# A Python of at least 3.11; empty if there is none.
+find_python() {
+  local name
+  for name in python3 python3.14 python3.13 python3.12 python3.11; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      command -v "$name"
+      return
+    fi
+  done
+}
+
+# The command that installs the program or package $1 on this machine.
+remedy() {
+  if command -v apt-get >/dev/null; then
+    case $1 in
+      python) echo "apt-get install python3 python3-venv (Debian 12, Ubuntu 24.04 or newer)" ;;
+      venv) echo "apt-get install python3-venv" ;;
+      *) echo "apt-get install $1" ;;
+    esac
+  elif command -v dnf >/dev/null; then
+    case $1 in python) echo "dnf install python3.12" ;; *) echo "dnf install $1" ;; esac
+  elif command -v brew >/dev/null; then
+    case $1 in python) echo "brew install python" ;; *) echo "brew install $1" ;; esac
+  else
+    echo "install it with the package manager of this system"
+  fi
+}
+
+# A Node.js that runs TypeScript comes as a package, but not for every kind of machine.
+node_comes_as_package() {
+  case "$(uname -s)-$(uname -m)" in
+    Linux-x86_64 | Linux-aarch64 | Linux-arm64 | Darwin-x86_64 | Darwin-arm64) return 0 ;;
+  esac
+  return 1
+}
+
+missing=()
+python=$(find_python)
+if [ -z "$python" ]; then
+  missing+=("Python 3.11 or newer (found: $(python3 --version 2>&1 || true)): $(remedy python)")
+elif [ ! -x $venv/bin/pip ] && ! command -v uv >/dev/null && ! "$python" -c 'import ensurepip' 2>/dev/null; then
+  missing+=("Python's module ensurepip: $(remedy venv)")
+fi
+command -v git >/dev/null || missing+=("git: $(remedy git)")
+if ! node_comes_as_package && ! command -v node >/dev/null; then
+  missing+=("Node.js 22.18 or newer, for suites in TypeScript: $(remedy nodejs)")
+fi
+free=$(df -Pm . | awk 'NR == 2 { print $4 }')
+if [ ! -e "$venv/$group" ] && [ "$free" -lt "$megabytes" ]; then
+  missing+=("$megabytes MB of disk in $PWD (free: $free MB): make clean, or free some space")
+fi
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "Missing on this machine; nothing has been installed:" >&2
+  printf '  %s\n' "${missing[@]}" >&2
+  exit 1
+fi
+
+say() { echo "install: $*" >&2; }
+
+# A half-made environment has no pip, and is made anew.
+if [ ! -x $venv/bin/pip ] || ! $venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  say "a virtual environment in $venv with $("$python" --version)"
+  if command -v uv >/dev/null; then
+    uv venv --quiet --seed --clear --python "$python" $venv
+  else
+    "$python" -m venv --clear $venv
+  fi
+fi
+
+# pip resolves extras in hash mode wrongly; the lock is complete, so it need not resolve.
+locked=(--no-deps --requirement)
+uv=$(command -v uv || true)
+if [ -z "$uv" ]; then
+  [ -x $venv/bin/uv ] || $venv/bin/pip install --quiet --no-deps --requirement requirements/uv.txt || say "no uv: with pip"
+  [ ! -x $venv/bin/uv ] || uv=$venv/bin/uv
+fi
+with_uv() { "$uv" pip install --quiet --python $venv/bin/python --compile-bytecode "$@"; }
+with_pip() { $venv/bin/pip install --quiet --compile "$@"; }
+install_packages() {
+  if [ -n "$uv" ]; then
+    with_uv "$@" || { say "uv failed: with pip" && with_pip "$@"; }
+  else
+    with_pip "$@"
+  fi
+}
+
+say "packages for $group (up to $megabytes MB; half a minute, with pip alone two minutes)"
+case $group in
+  runtime) install_packages --editable ".[typescript]" ;;
+  *)
+    install_packages "${locked[@]}" "requirements/$group.txt"
+    install_packages --no-deps --editable .
+    touch $venv/runtime
+    ;;
+esac
+[ "$group" != development ] || touch $venv/test
+touch "$venv/$group"
