@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DATA = REPOSITORY / "tests/data"
 OF_HARBOR = json.loads((DATA / "harbor-rewards.json").read_text())
-"""What Harbor's own oracle and nop agents get; null: an error. ``tests/support/compare_harbor.py`` writes it."""
+"""What Harbor's own oracle and nop agents get; null: an error. ``tools/compare_harbor.py`` writes it."""
 SECONDS = 600
 
 # Each task tries another thing; the tests of all but the first do not give a reward for it.

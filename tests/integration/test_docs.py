@@ -127,7 +127,7 @@ def test_every_table_has_its_place():
 def test_make_docs_writes_all_that_is_generated_and_contributors_know_it():
     makefile, guide = text_of("Makefile"), text_of("CONTRIBUTING.md")
     planned = subprocess.run(["make", "-n", "docs"], cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
-    assert re.findall(r"python (\S+)", planned)[-2:] == ["tests/support/docs_tables.py", "tests/support/mistakes.py"]
+    assert re.findall(r"python (\S+)", planned)[-2:] == ["tools/docs_tables.py", "tools/mistakes.py"]
     targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) - {"help"}
     assert targets <= set(re.findall(r"`make ([a-z-]+)", guide))
 
@@ -219,7 +219,7 @@ LIMITS = {
 
 def test_every_limit_is_in_a_table_or_in_the_list_of_those_that_users_do_not_need():
     named = set().union(*LIMITS.values())
-    modules = (REPOSITORY / "tests/support").glob("*limit_tables.py")
+    modules = (REPOSITORY / "tools").glob("*limit_tables.py")
     tables = "".join(path.read_text(encoding="utf-8") for path in modules)
     shown = named & set(re.findall(r"limits\.([A-Z_]+)", tables))
     listed = re.findall(r"^[A-Z_]+$", text_of("tests/data/limits_without_a_row.txt"), re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Tables of the documentation that are made of the code. ``python tests/support/docs_tables.py`` writes them anew.
+"""Tables of the documentation that are made of the code. ``python tools/docs_tables.py`` writes them anew.
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``.
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import yaml
 
+import modules_of_tests
 from agent_events import of_events
 from agent_tables import of_agreement, of_faults
 from format_agents import of_formats, of_skill_folders

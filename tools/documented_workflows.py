@@ -1,6 +1,6 @@
 """The workflows that the documentation shows.
 
-``python tests/support/documented_workflows.py FOLDER`` writes them as files.
+``python tools/documented_workflows.py FOLDER`` writes them as files.
 """
 
 from __future__ import annotations
