@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ class Workflow:
     file: str
     text: str
 
-    @property
+    @cached_property
     def content(self) -> dict[str, Any]:
         """What it says. Without a schema, since the key ``on`` would else be read as true."""
         content: dict[str, Any] = yaml.load(self.text, yaml.BaseLoader)
