@@ -15,7 +15,9 @@ from typing import Any
 
 import yaml
 
-from docs_tables import REPOSITORY, documents
+import modules_of_tests
+from documentation import documents
+from paths import REPOSITORY
 
 FENCE = re.compile(r"^```ya?ml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

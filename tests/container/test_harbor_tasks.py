@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from docs_tables import files_in
+from documentation import files_in
 from harbor_tasks import task, tasks
 from paths import REPOSITORY
 from scratch import config, repository, runner, skillgym

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from docs_tables import REPOSITORY
 from documented_workflows import Workflow, documented
+from paths import REPOSITORY
 from table_rows import each_row
 
 FOLDER = REPOSITORY / ".github" / "workflows"
