@@ -30,10 +30,11 @@ def each_row_holds(rows: Iterable[tuple[str, Row]], check: Callable[[Row], objec
 
 def each_row(rows: Iterable[tuple[str, Row]]) -> Callable[[Callable[[Row], object]], Callable[[], None]]:
     """Makes a test of all rows of a function that asserts what holds for one of them."""
+    table = tuple(rows)
 
     def made(check: Callable[[Row], object]) -> Callable[[], None]:
         def test() -> None:
-            each_row_holds(rows, check)
+            each_row_holds(table, check)
 
         test.__name__, test.__doc__ = check.__name__, check.__doc__
         return test
