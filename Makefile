@@ -46,7 +46,7 @@ lint: $(VENV)/development ## check style, types, the import rules, the action, a
 	$(BIN)/mypy
 	$(BIN)/mypy --platform darwin --no-warn-unreachable --cache-dir .mypy_cache/darwin
 	$(BIN)/lint-imports
-	$(BIN)/python tests/support/documented_workflows.py $(DOCUMENTED)
+	$(BIN)/python tools/documented_workflows.py $(DOCUMENTED)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml composite/action.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/feature.yml
@@ -54,7 +54,7 @@ lint: $(VENV)/development ## check style, types, the import rules, the action, a
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml $(DOCUMENTED)/*.yml
 	$(BIN)/actionlint .github/workflows/*.yml $(DOCUMENTED)/*.yml
 	$(BIN)/hadolint Dockerfile
-	$(BIN)/python tests/support/lint_report.py
+	$(BIN)/python tools/lint_report.py
 	$(BIN)/zizmor --offline --quiet action.yml composite .github
 	$(BIN)/zizmor --offline --quiet --config tests/data/zizmor-documents.yml $(DOCUMENTED)/*.yml
 
@@ -80,7 +80,7 @@ simulate: $(VENV)/development ## simulate comparisons of runs: false regressions
 	$(BIN)/python -m bench.simulate $(RUNS)
 
 mutants: $(VENV)/development ## remove one protection at a time: the tests have to notice (some as root); ONLY=PATTERN for a few
-	$(BIN)/python tests/support/mutants.py $(if $(ONLY),'$(ONLY)')
+	$(BIN)/python tools/mutants.py $(if $(ONLY),'$(ONLY)')
 
 test-agents: $(VENV)/development ## run the real CLIs of all agents against a scripted model; installs them once
 	$(BIN)/pytest -m more_agents -n $(WORKERS)
@@ -92,20 +92,20 @@ test-browser: $(VENV)/development ## open the HTML report in Chromium, with axe-
 	eval "$$(tests/browser/chromium.sh)" && $(BIN)/pytest tests/browser
 
 pictures: $(VENV)/development ## draw the pictures of the documentation: runs with a scripted model, in 7 minutes; ONLY=skill: of one run
-	eval "$$(tests/browser/chromium.sh)" && $(BIN)/python tests/support/pictures.py $(ONLY)
+	eval "$$(tests/browser/chromium.sh)" && $(BIN)/python tools/pictures.py $(ONLY)
 
 docs: $(VENV)/development ## write the generated parts of the documentation: tables, and the messages of mistakes
-	$(BIN)/python tests/support/docs_tables.py
-	$(BIN)/python tests/support/mistakes.py
+	$(BIN)/python tools/docs_tables.py
+	$(BIN)/python tools/mistakes.py
 
 site: $(VENV)/development ## build the documentation site in .cache/site/html; fails on links that lead nowhere
 	$(BIN)/python .github/site.py
 
 compare-agentv: $(VENV)/development ## compare scores with AgentV's own; installs it once (800 MB)
-	$(BIN)/python tests/support/compare_agentv.py
+	$(BIN)/python tools/compare_agentv.py
 
 compare-harbor: $(VENV)/development ## ten Harbor tasks with Harbor itself: HARBOR=its program; needs a Docker engine
-	$(BIN)/python tests/support/compare_harbor.py $(HARBOR)
+	$(BIN)/python tools/compare_harbor.py $(HARBOR)
 
 clean: ## remove everything that is not a source
 	rm -rf $(VENV) .skillgym-results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

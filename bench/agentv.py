@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench.typescript import filled, measured
 
-sys.path.append(os.fspath(Path(__file__).parents[1] / "tests" / "support"))
+sys.path.append(os.fspath(Path(__file__).parents[1] / "tools"))
 
 from compare_agentv import agentv
 from skillgym_package import new_node

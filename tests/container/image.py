@@ -9,7 +9,7 @@ import subprocess
 from functools import cache
 from typing import TYPE_CHECKING
 
-from docs_tables import REPOSITORY
+from paths import REPOSITORY
 from scratch import git_in
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from docs_tables import files_in
+from documentation import files_in
 from harbor_tasks import task, tasks
 from paths import REPOSITORY
 from scratch import config, repository, runner, skillgym
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DATA = REPOSITORY / "tests/data"
 OF_HARBOR = json.loads((DATA / "harbor-rewards.json").read_text())
-"""What Harbor's own oracle and nop agents get; null: an error. ``tests/support/compare_harbor.py`` writes it."""
+"""What Harbor's own oracle and nop agents get; null: an error. ``tools/compare_harbor.py`` writes it."""
 SECONDS = 600
 
 # Each task tries another thing; the tests of all but the first do not give a reward for it.

@@ -11,10 +11,10 @@ import yaml
 from container.act import STAND_INS, Place
 from container.consumer import committed, consumer_workflow, head, opened
 from container.image import buildable, copied_sources
-from docs_tables import REPOSITORY
 from documented_workflows import documented
 from github_server import READ_ONLY_TOKEN, GitHubServer
 from github_state import PullRequest
+from paths import REPOSITORY
 from scratch import case, config, runner, suite, written
 
 if TYPE_CHECKING:

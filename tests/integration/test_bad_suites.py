@@ -23,7 +23,7 @@ from bad_suites import (
     places,
     programs,
 )
-from docs_tables import TABLE
+from documentation import TABLE
 from heavy_suites import CONFIGURATIONS, HEAVY, RESULTS, WORKING
 from measured import is_within, measured
 from paths import REPOSITORY

@@ -63,7 +63,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def test_it_is_what_is_made_of_the_other_action():
-    assert COMPOSITE.read_text(encoding="utf-8") == composite_action(), "run tests/support/composite_action.py"
+    assert COMPOSITE.read_text(encoding="utf-8") == composite_action(), "run tools/composite_action.py"
 
 
 def test_its_inputs_and_outputs_are_those_of_the_other_action():

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from docs_tables import COMMANDS, EXPECTATION, FILE, REPOSITORY, TABLE, TABLES, documents, files_in, renewed
+from docs_tables import COMMANDS, EXPECTATION, TABLES, renewed
+from documentation import FILE, TABLE, documents, files_in
 from key_tables import keys_of
+from paths import REPOSITORY
 from result_tables import HEADINGS, rows_of
 from scratch import skillgym, written
 from skillgym_action.agents import AGENTS
@@ -32,6 +34,7 @@ from skillgym_action.skill_evals import keys as eval_keys
 from skillgym_action.skill_evals.deterministic import TYPES as DECIDED_TYPES
 from skillgym_action.suite_programs.expectations import Expect
 from skillgym_action.suite_programs.suite import SETTINGS, Context
+from table_rows import each_row, each_row_holds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +86,8 @@ def shown_help(*command: str) -> str:
     return skillgym(*command, "--help", cwd=REPOSITORY).out
 
 
-WITH_FILES = [path for path in documents() if FILE.search(path.read_text(encoding="utf-8"))]
+DOCUMENTS = [(shown(path), path) for path in documents()]
+each_document = each_row(DOCUMENTS)
 
 
 # --- promises ---------------------------------------------------------------------------------------
@@ -113,7 +117,7 @@ def test_every_attack_by_position_names_tests_that_there_are():
 # --- tables -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("document", documents(), ids=shown)
+@each_document
 def test_tables_that_are_made_of_the_code_are_up_to_date(document):
     text = document.read_text(encoding="utf-8")
     assert text == renewed(text), "run: make docs"
@@ -127,7 +131,7 @@ def test_every_table_has_its_place():
 def test_make_docs_writes_all_that_is_generated_and_contributors_know_it():
     makefile, guide = text_of("Makefile"), text_of("CONTRIBUTING.md")
     planned = subprocess.run(["make", "-n", "docs"], cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
-    assert re.findall(r"python (\S+)", planned)[-2:] == ["tests/support/docs_tables.py", "tests/support/mistakes.py"]
+    assert re.findall(r"python (\S+)", planned)[-2:] == ["tools/docs_tables.py", "tools/mistakes.py"]
     targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) - {"help"}
     assert targets <= set(re.findall(r"`make ([a-z-]+)", guide))
 
@@ -219,7 +223,7 @@ LIMITS = {
 
 def test_every_limit_is_in_a_table_or_in_the_list_of_those_that_users_do_not_need():
     named = set().union(*LIMITS.values())
-    modules = (REPOSITORY / "tests/support").glob("*limit_tables.py")
+    modules = (REPOSITORY / "tools").glob("*limit_tables.py")
     tables = "".join(path.read_text(encoding="utf-8") for path in modules)
     shown = named & set(re.findall(r"limits\.([A-Z_]+)", tables))
     listed = re.findall(r"^[A-Z_]+$", text_of("tests/data/limits_without_a_row.txt"), re.MULTILINE)
@@ -230,7 +234,7 @@ def test_every_limit_is_in_a_table_or_in_the_list_of_those_that_users_do_not_nee
 # --- words ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/reference/results.md"])
+@each_row([(document, document) for document in ("README.md", "docs/reference/results.md")])
 def test_every_status_is_documented_with_its_colour(document):
     table = text_of(document).split("| Status | Green? |")[1].split("\n\n")[0]
     told = {row[0]: row[1] for row in rows(table) if row[0] in set(Status)}
@@ -247,28 +251,28 @@ def test_every_exit_code_has_a_meaning():
     assert set(EXIT_CODES) == set(ExitCode)
 
 
-@pytest.mark.parametrize(
-    ("document", "known"),
+@each_row(
     [
-        pytest.param("command-line", {*FAIL_ON, "none"}, id="words of --fail-on"),
-        pytest.param("command-line", FORMATS, id="formats"),
-        pytest.param("command-line", SCHEMAS, id="schemas"),
-        pytest.param("x-bench", KIND_BY_PREFIX, id="kinds of expectations"),
-        pytest.param("agents", AGENTS, id="agents"),
-        pytest.param("agents", {key for agent in AGENTS.values() for key in agent.keys}, id="keys of agents"),
-        pytest.param("agents", EVENTS, id="events of a command"),
-        pytest.param("agents", re.findall(r"\w+", PLACEHOLDER.pattern), id="placeholders of a command"),
-        pytest.param("python-suites", SETTINGS, id="settings of a case"),
-        pytest.param("python-suites", {name for name in vars(Context) if name[0] != "_"}, id="the context"),
-        pytest.param("python-suites", {name for name in vars(Expect) if name[0] != "_"}, id="expect"),
-        pytest.param("results", REPORTERS, id="reports"),
-        pytest.param("skill-evals", eval_keys.CASE_KEYS, id="keys of a case of a skill's evals"),
-        pytest.param("skill-evals", {*eval_keys.CASE_LISTS, *eval_keys.THRESHOLD}, id="keys of a skill's evals"),
-        pytest.param("skill-evals", {*eval_keys.QUESTION_TEXT, *eval_keys.QUESTION_LABEL}, id="keys of a question"),
-        pytest.param("skill-evals", DECIDED_TYPES, id="what needs no judge"),
+        ("words of --fail-on", ("command-line", {*FAIL_ON, "none"})),
+        ("formats", ("command-line", FORMATS)),
+        ("schemas", ("command-line", SCHEMAS)),
+        ("kinds of expectations", ("x-bench", KIND_BY_PREFIX)),
+        ("agents", ("agents", AGENTS)),
+        ("keys of agents", ("agents", {key for agent in AGENTS.values() for key in agent.keys})),
+        ("events of a command", ("agents", EVENTS)),
+        ("placeholders of a command", ("agents", re.findall(r"\w+", PLACEHOLDER.pattern))),
+        ("settings of a case", ("python-suites", SETTINGS)),
+        ("the context", ("python-suites", {name for name in vars(Context) if name[0] != "_"})),
+        ("expect", ("python-suites", {name for name in vars(Expect) if name[0] != "_"})),
+        ("reports", ("results", REPORTERS)),
+        ("keys of a case of a skill's evals", ("skill-evals", eval_keys.CASE_KEYS)),
+        ("keys of a skill's evals", ("skill-evals", {*eval_keys.CASE_LISTS, *eval_keys.THRESHOLD})),
+        ("keys of a question", ("skill-evals", {*eval_keys.QUESTION_TEXT, *eval_keys.QUESTION_LABEL})),
+        ("what needs no judge", ("skill-evals", DECIDED_TYPES)),
     ],
 )
-def test_every_word_of_a_kind_is_documented(document, known):
+def test_every_word_of_a_kind_is_documented(row):
+    document, known = row
     assert set(known) - words(reference(document)) == set()
 
 
@@ -277,12 +281,13 @@ def test_the_verified_versions_are_documented():
     assert told == {name: agent.version or "–" for name, agent in AGENTS.items()}  # noqa: RUF001
 
 
-@pytest.mark.parametrize("document", documents(), ids=shown)
-def test_versions_of_agents_are_those_that_were_verified(document):
+def test_versions_of_agents_are_those_that_were_verified():
     named = {f"{name}@{agent.version}" for one, agent in AGENTS.items() for name in (one, agent.package) if name}
     names = "|".join(re.escape(entry.rpartition("@")[0]) for entry in named)
-    found = re.findall(rf"(?:{names})@\d[\w.]*\w", document.read_text(encoding="utf-8"))
-    assert set(found) <= named
+    version = re.compile(rf"(?:{names})@\d[\w.]*\w")
+    found = [(name, one) for name, path in DOCUMENTS for one in version.findall(path.read_text(encoding="utf-8"))]
+    assert len({name for name, _ in found}) >= 3
+    assert [(name, one) for name, one in found if one not in named] == []
 
 
 def test_the_architecture_names_every_package_and_no_other():
@@ -303,7 +308,7 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("document", documents(), ids=shown)
+@each_document
 def test_links_inside_the_repository_lead_somewhere(document):
     for link in LINK.findall(document.read_text(encoding="utf-8")):
         if "://" in link:
@@ -317,14 +322,18 @@ def test_links_inside_the_repository_lead_somewhere(document):
 # --- examples ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("document", WITH_FILES, ids=shown)
-def test_suites_and_configurations_of_a_document_are_sound(document, tmp_path):
-    written(tmp_path, files_in(document.read_text(encoding="utf-8")))
-    ran = skillgym("check", cwd=tmp_path, **dict.fromkeys(NAMED_VARIABLES, "1"))
-    if any(list(tmp_path.rglob(name)) for name in ("bench/*", "evals.json", "plugin.json", "task.toml")):
-        assert (ran.code, ran.err) == (0, "")
-    else:
-        assert ran.err == "error: no suite was found; name a suite file or its folder, or run `skillgym-action init`\n"
+def test_suites_and_configurations_of_a_document_are_sound(tmp_path):
+    def is_sound(document: Path) -> None:
+        folder = written(tmp_path / shown(document), files_in(document.read_text(encoding="utf-8")))
+        ran = skillgym("check", cwd=folder, **dict.fromkeys(NAMED_VARIABLES, "1"))
+        if any(list(folder.rglob(name)) for name in ("bench/*", "evals.json", "plugin.json", "task.toml")):
+            assert (ran.code, ran.err) == (0, "")
+        else:
+            message = "no suite was found; name a suite file or its folder, or run `skillgym-action init`"
+            assert ran.err == f"error: {message}\n"
+
+    with_files = [(name, path) for name, path in DOCUMENTS if FILE.search(path.read_text(encoding="utf-8"))]
+    each_row_holds(with_files, is_sound)
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md"])

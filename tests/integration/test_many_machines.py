@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from dask_cluster import Certificates, Cluster, engine_settings
-from docs_tables import REPOSITORY, files_in
+from documentation import files_in
+from paths import REPOSITORY
 from scratch import PASSING, case, config, repository, runner, skillgym, suite, written
 
 FILES = files_in((REPOSITORY / "docs/how-to/many-machines.md").read_text(encoding="utf-8"))

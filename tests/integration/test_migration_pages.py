@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from docs_tables import REPOSITORY, files_in
+from documentation import files_in
 from judged_runs import KEY, MODEL, results
 from model_anthropic import Anthropic
 from model_protocols import Ask
 from model_script import Call
+from paths import REPOSITORY
 from scratch import committed, git_in, skillgym, written
 from scripted_http import Reply, ScriptedServer
 from skill_eval_runs import says

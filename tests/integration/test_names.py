@@ -6,17 +6,17 @@ import json
 import re
 from typing import Any
 
-import pytest
 import yaml
 
 from paths import REPOSITORY
-from scratch import Ran, case, config, repository, runner, skillgym, suite
+from scratch import case, config, repository, runner, skillgym, suite
 from skillgym_action.cli.action_inputs import known_inputs
 from skillgym_action.cli.schema import SCHEMAS
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.settings.declarations import Input, Option
 from skillgym_action.settings.options import Settings
 from skillgym_action.settings.other_names import other_names
+from table_rows import each_row_holds
 
 REFERENCE = (REPOSITORY / "docs/reference/command-line.md").read_text(encoding="utf-8")
 TABLE = REFERENCE.partition("<!-- differing names -->\n")[2].partition("<!-- end of differing names -->")[0]
@@ -60,10 +60,13 @@ def configuration_keys() -> set[str]:
 
 
 def test_an_option_and_its_input_have_one_name_or_are_in_the_table():
-    for names, inputs in declared().values():
-        if names and inputs and inputs != names[:1]:
-            assert f"--{names[0]}" in OPTIONS
-            assert inputs[0] in INPUTS
+    differing = [
+        (f"--{names[0]}", inputs[0])
+        for names, inputs in declared().values()
+        if names and inputs and inputs != names[:1]
+    ]
+    assert differing
+    assert [(option, name) for option, name in differing if option not in OPTIONS or name not in INPUTS] == []
 
 
 def test_a_key_of_the_configuration_has_the_name_of_an_option_or_an_input_or_is_in_the_table():
@@ -110,16 +113,16 @@ def p(report): pass
 """
 
 
-@pytest.mark.parametrize(
-    ("other", "own", "selected"),
-    [
-        pytest.param(["--cases", "a*"], ["--case", "a*"], ["ab sh", "ab second"], id="cases"),
-        pytest.param(["--tags=quick"], ["--tag", "quick"], ["ab sh", "ab second"], id="tags"),
-        pytest.param(["--runners", "sh"], ["--runner", "sh"], ["ab sh", "b sh", "p sh"], id="runners"),
-        pytest.param(["--formats", "python"], ["--format", "python"], ["p sh", "p second"], id="formats"),
-    ],
-)
-def test_the_name_of_an_input_selects_what_the_option_selects(tmp_path, other, own, selected):
+BOTH_NAMES = {
+    "cases": (["--cases", "a*"], ["--case", "a*"], ["ab sh", "ab second"]),
+    "tags": (["--tags=quick"], ["--tag", "quick"], ["ab sh", "ab second"]),
+    "runners": (["--runners", "sh"], ["--runner", "sh"], ["ab sh", "b sh", "p sh"]),
+    "formats": (["--formats", "python"], ["--format", "python"], ["p sh", "p second"]),
+}
+"""Input -> its name as an option, the option, and what both select."""
+
+
+def test_the_name_of_an_input_selects_what_the_option_selects(tmp_path):
     files = {
         "bench/core.json": suite(case("ab", tags=["quick"]), case("b")),
         "bench/own_suite.py": PYTHON,
@@ -127,12 +130,13 @@ def test_the_name_of_an_input_selects_what_the_option_selects(tmp_path, other, o
     }
     folder = repository(tmp_path, files)
 
-    def listed(*args: str) -> Ran:
-        return skillgym("list", "--json", *args, cwd=folder)
+    def selects(names: tuple[list[str], list[str], list[str]]) -> None:
+        other, own, selected = names
+        ran = skillgym("list", "--json", *other, cwd=folder)
+        assert ran == skillgym("list", "--json", *own, cwd=folder)
+        assert [f"{one['case']} {one['runner']}" for one in json.loads(ran.out)["executions"]] == selected
 
-    assert listed(*other) == listed(*own)
-    found = json.loads(listed(*other).out)["executions"]
-    assert [f"{one['case']} {one['runner']}" for one in found] == selected
+    each_row_holds(BOTH_NAMES.items(), selects)
 
 
 def test_the_run_directory_and_reports_have_the_names_of_inputs_too(tmp_path):

@@ -8,7 +8,8 @@ import struct
 
 import pytest
 
-from docs_tables import REPOSITORY, documents
+from documentation import documents
+from paths import REPOSITORY
 from picture_run import GOOD, MODELS, SHORTENED, SUITE
 from pictures import FOLDER, NAMES, SCHEMES, SKILL_NAMES, TREND_NAMES
 from skill_picture_run import DECISIONS, EVALS

@@ -36,6 +36,7 @@ from skillgym_action.settings.quarantine_file import entries_of
 from skillgym_action.settings.runners import selected_runners
 from skillgym_action.stages.load import SuiteFileAccess
 from skillgym_action.storage.plan_file import read_plan
+from table_rows import each_row, each_row_holds
 from whole_suites import FOLDER, NoHosts
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 WRITTEN_BY_HAND = ("config", "x-bench", "quarantine", "plan")
 NAMES = tuple(name for name in SCHEMAS if name != "typescript")
+each_schema = each_row([(name, name) for name in NAMES])
+each_written_by_hand = each_row([(name, name) for name in WRITTEN_BY_HAND])
 
 
 @cache
@@ -67,7 +70,7 @@ def properties(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
 # --- what they say --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_schema
 def test_a_schema_is_valid_and_has_its_address(name):
     Draft202012Validator.check_schema(schema(name))
     assert schema(name)["$id"] == f"https://org.github.io/skillgym-action/schemas/v1/{name}.json"
@@ -79,7 +82,7 @@ def test_every_document_that_a_command_prints_has_a_schema():
     assert set(NAMES) == {*WRITTEN_BY_HAND, "results", *DOCUMENTS}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_schema
 def test_every_key_is_described_in_words_that_say_more_than_its_name(name):
     short = [key for key, value in properties(name) if len(value.get("description", "").split()) < 3]
     assert short == []
@@ -90,24 +93,24 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"[a-z]+", re.sub(r"([A-Z])", r" \1", text).lower())) - {"a", "an", "the", "of", "its"}
 
 
-@pytest.mark.parametrize("name", WRITTEN_BY_HAND)
+@each_written_by_hand
 def test_every_key_of_a_file_written_by_hand_has_an_example_or_a_default(name):
     assert [key for key, value in properties(name) if "default" not in value and not value.get("examples")] == []
 
 
-@pytest.mark.parametrize("texts", published_schemas.TEXTS)
+@each_row([(texts.__name__, texts) for texts in published_schemas.TEXTS])
 def test_every_text_describes_a_key_that_exists(texts):
     for parts in (texts.DESCRIPTIONS, texts.EXAMPLES):
         assert names_in(parts) - known_names() == set()
 
 
-@pytest.mark.parametrize("kind", ["DESCRIPTIONS", "EXAMPLES"])
+@each_row([(kind, kind) for kind in ("DESCRIPTIONS", "EXAMPLES")])
 def test_the_texts_of_a_definition_are_in_one_module(kind):
     counted = Counter(definition for texts in published_schemas.TEXTS for definition in getattr(texts, kind))
     assert [definition for definition, modules in counted.items() if modules > 1] == []
 
 
-@pytest.mark.parametrize("parts", [UNITS, TYPES, DEFAULTS], ids=["units", "types", "defaults"])
+@each_row([("units", UNITS), ("types", TYPES), ("defaults", DEFAULTS)])
 def test_every_unit_type_and_default_is_of_a_key_that_exists(parts):
     assert names_in(parts) - known_names() == set()
 
@@ -159,14 +162,14 @@ def test_the_page_about_editors_names_published_schemas():
     assert named == {schema_address(name) for name in ("config", "quarantine", "x-bench")}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_schema
 def test_descriptions_are_sentences_without_markup(name):
     texts = dict(properties(name))
     assert [key for key, value in texts.items() if not value["description"].endswith(".")] == []
     assert [key for key, value in texts.items() if "`" in value["description"] or "](" in value["description"]] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_schema
 def test_examples_fit(name):
     whole = schema(name)
     for definition, part in definitions(whole):
@@ -176,24 +179,25 @@ def test_examples_fit(name):
                 assert [error.message for error in validator.iter_errors(example)] == [], (definition, key)
 
 
-@pytest.mark.parametrize(
-    ("definition", "key", "word"),
-    [
-        ("AgentSection", "type", "claude-code"),
-        ("RunSection", "schedule", "isolated-by-runner"),
-        ("RunSection", "failOn", "regression"),
-        ("RunSection", "keep", "changed"),
-        ("RunSection", "require", "any"),
-        ("RunSection", "reporter", "json-summary"),
-        ("RunSection", "onLimit", "errored"),
-        ("ConfigFile", "store", "branch"),
-        ("ConfigFile", "reuse", "unchanged"),
-        ("ConfigFile", "limits", "anthropic"),
-        ("JudgeSection", "votes", 15),
-        ("WorkspaceSection", "network", "model-only"),
-    ],
-)
-def test_known_values_are_listed(definition, key, word):
+KNOWN_VALUES = [
+    ("AgentSection", "type", "claude-code"),
+    ("RunSection", "schedule", "isolated-by-runner"),
+    ("RunSection", "failOn", "regression"),
+    ("RunSection", "keep", "changed"),
+    ("RunSection", "require", "any"),
+    ("RunSection", "reporter", "json-summary"),
+    ("RunSection", "onLimit", "errored"),
+    ("ConfigFile", "store", "branch"),
+    ("ConfigFile", "reuse", "unchanged"),
+    ("ConfigFile", "limits", "anthropic"),
+    ("JudgeSection", "votes", 15),
+    ("WorkspaceSection", "network", "model-only"),
+]
+
+
+@each_row([(f"{value[0]}.{value[1]}", value) for value in KNOWN_VALUES])
+def test_known_values_are_listed(value):
+    definition, key, word = value
     parts = {"ConfigFile": schema("config"), **schema("config")["$defs"]}
     assert word in list(listed(parts[definition]["properties"][key]))
 
@@ -262,7 +266,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+@each_row([(path.relative_to(REPOSITORY).as_posix(), path) for path in EXAMPLES])
 def test_examples_fit_their_schema(path):
     value = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert fits(kind_of(value) or "", value)
@@ -343,40 +347,36 @@ BEYOND_SHAPE_VALUES = {
 """Values in any text that loading refuses though the configuration fits the schema."""
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        pytest.param(mistake.name, text, id=mistake.name)
+def texts_of_mistakes(*endings: str) -> list[tuple[str, str]]:
+    """The names of mistakes, and the content of each file with such a name in them."""
+    return [
+        (mistake.name, text)
         for mistake in MISTAKES
         for path, text in mistake.files.items()
-        if path == "skillgym.config.yaml" and text
-    ],
-)
-def test_the_schema_refuses_the_mistakes_in_configurations_that_loading_refuses(tmp_path, name, text):
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        assert not configuration_loads(tmp_path, text)
-        return
-    assert fits("config", value) == (configuration_loads(tmp_path, text) or name in BEYOND_SHAPE)
+        if path.endswith(endings) and text
+    ]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        pytest.param(mistake.name, text, id=mistake.name)
-        for mistake in MISTAKES
-        for path, text in mistake.files.items()
-        if path.endswith(("core.json", ".bench.json")) and text
-    ],
-)
-def test_the_schema_refuses_the_mistakes_in_suites_that_loading_refuses(tmp_path, name, text):
-    agree(tmp_path, name, text)
+def test_the_schema_refuses_the_mistakes_in_configurations_that_loading_refuses(tmp_path):
+    def agrees(mistake: tuple[str, str]) -> None:
+        name, text = mistake
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            assert not configuration_loads(tmp_path, text)
+        else:
+            assert fits("config", value) == (configuration_loads(tmp_path, text) or name in BEYOND_SHAPE)
+
+    each_row_holds(((one[0], one) for one in texts_of_mistakes("skillgym.config.yaml")), agrees)
 
 
-@pytest.mark.parametrize("name", JSON)
-def test_the_schema_refuses_the_broken_suites_that_loading_refuses(tmp_path, name):
-    agree(tmp_path, name, JSON[name])
+def test_the_schema_refuses_the_mistakes_in_suites_that_loading_refuses(tmp_path):
+    mistakes = texts_of_mistakes("core.json", ".bench.json")
+    each_row_holds(((one[0], one) for one in mistakes), lambda one: agree(tmp_path, *one))
+
+
+def test_the_schema_refuses_the_broken_suites_that_loading_refuses(tmp_path):
+    each_row_holds(((name, name) for name in JSON), lambda name: agree(tmp_path, name, JSON[name]))
 
 
 def agree(folder: Path, name: str, text: str) -> None:
@@ -467,29 +467,30 @@ FITTING = [
 ]
 
 
-@pytest.mark.parametrize("value", TOGETHER, ids=json.dumps)
-def test_the_schema_refuses_keys_that_loading_refuses_together(tmp_path, value):
-    assert not loads("config", tmp_path, value)
-    assert not fits("config", value)
+def differing(
+    name: str, folder: Path, values: Iterable[object], *, load: bool, fit: bool
+) -> list[tuple[bool, bool, object]]:
+    """The values that the tool does not load, or the schema not accept, as expected; before each: what they do."""
+    found = [(loads(name, folder, value), fits(name, value), value) for value in values]
+    return [one for one in found if one[:2] != (load, fit)]
 
 
-@pytest.mark.parametrize("value", FITTING, ids=json.dumps)
-def test_the_schema_accepts_keys_that_loading_accepts_together(tmp_path, value):
-    assert loads("config", tmp_path, value)
-    assert fits("config", value)
+def test_the_schema_refuses_keys_that_loading_refuses_together(tmp_path):
+    assert differing("config", tmp_path, TOGETHER, load=False, fit=False) == []
 
 
-@pytest.mark.parametrize("folder", ["/", "/srv/template"])
-def test_the_template_of_a_suite_is_relative(tmp_path, folder):
-    value = {"cases": [{"id": "a", "prompt": "p", "expect": ["diff:x"]}], "workspace": {"templateDir": folder}}
-    assert not loads("x-bench", tmp_path, value)
-    assert not fits("x-bench", value)
+def test_the_schema_accepts_keys_that_loading_accepts_together(tmp_path):
+    assert differing("config", tmp_path, FITTING, load=True, fit=True) == []
 
 
-@pytest.mark.parametrize("what", BEYOND_SHAPE_VALUES)
-def test_loading_refuses_what_a_schema_cannot_say(tmp_path, what):
-    assert fits("config", BEYOND_SHAPE_VALUES[what])
-    assert not loads("config", tmp_path, BEYOND_SHAPE_VALUES[what])
+def test_the_template_of_a_suite_is_relative(tmp_path):
+    cases = [{"id": "a", "prompt": "p", "expect": ["diff:x"]}]
+    values = [{"cases": cases, "workspace": {"templateDir": folder}} for folder in ("/", "/srv/template")]
+    assert differing("x-bench", tmp_path, values, load=False, fit=False) == []
+
+
+def test_loading_refuses_what_a_schema_cannot_say(tmp_path):
+    assert differing("config", tmp_path, BEYOND_SHAPE_VALUES.values(), load=False, fit=True) == []
 
 
 def test_a_number_in_quotes_is_refused_with_one_message(tmp_path):
@@ -512,13 +513,13 @@ def test_keys_are_not_taken_in_the_spelling_of_python(tmp_path):
         read_config(tmp_path / "skillgym.config.yaml", "skillgym.config.yaml")
 
 
-@pytest.mark.parametrize("name", ["a\0b", ".", "..", "template/..", "x" * 5_000])
-def test_a_dockerfile_that_is_no_path_of_a_file_is_refused(tmp_path, name):
-    value = {"run": {"workspace": {"mode": "isolated", "dockerfile": name}}}
-    assert not loads("config", tmp_path, value)
+def test_a_dockerfile_that_is_no_path_of_a_file_is_refused(tmp_path):
+    names = ("a\0b", ".", "..", "template/..", "x" * 5_000)
+    values = [{"run": {"workspace": {"mode": "isolated", "dockerfile": name}}} for name in names]
+    assert [value for value in values if loads("config", tmp_path, value)] == []
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@each_row([(name, name) for name in WHOLE])
 def test_the_files_that_are_changed_have_every_key(name):
     whole = schema(name)
     found = set()

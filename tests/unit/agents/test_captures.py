@@ -18,17 +18,20 @@ from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session import AgentConfig, Capture, Ending
 from skillgym_action.model.session_report import Message, Raw, RoundUsage, ToolCall
 from skillgym_action.processes.outputs import OutputFile
+from table_rows import each_row
 
 by_agent = pytest.mark.parametrize("agent", AGENTS)
+each_agent = each_row([(agent, agent) for agent in AGENTS])
 
 
-@pytest.mark.parametrize(("agent", "scenario"), RECORDED)
-def test_a_recorded_session_becomes_the_expected_report(agent, scenario):
+@each_row([("/".join(recorded), recorded) for recorded in RECORDED])
+def test_a_recorded_session_becomes_the_expected_report(recorded):
+    agent, scenario = recorded
     expected = json.loads((FOLDER / agent / scenario / "report.json").read_text())
     assert to_json(recorded_report(agent, scenario)) == expected
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agents.AGENTS[agent].version])
+@each_row([(agent, agent) for agent in AGENTS if agents.AGENTS[agent].version])
 def test_the_same_session_costs_each_agent_the_same_tokens(agent):
     """Each model call had 1000 tokens of input or more, 300 of them from the cache, and 42 of output."""
     usage = recorded_report(agent, "shell").usage
@@ -52,7 +55,7 @@ ROUND = {
 }
 
 
-@by_agent
+@each_agent
 def test_a_model_round_has_its_tokens_at_one_event_and_none_where_the_agent_does_not_tell(agent):
     said = [event for event in recorded_report(agent, "shell").events if isinstance(event, Message | ToolCall)]
     numbers = [(one.input_tokens, *rest_of(one)) for event in said if (one := event.usage)]
@@ -67,7 +70,7 @@ def rest_of(usage: RoundUsage) -> tuple[int | None, ...]:
     return usage.output_tokens, usage.reasoning_tokens, usage.cache_tokens
 
 
-@by_agent
+@each_agent
 def test_every_recorded_session_says_when_it_has_ended(agent):
     scenario = "plugin" if (agent, "plugin") in RECORDED else "shell"
     lines = (FOLDER / agent / scenario / "stdout.jsonl").read_text().splitlines()
@@ -75,7 +78,7 @@ def test_every_recorded_session_says_when_it_has_ended(agent):
     assert sorted(progress.finished for progress in seen) == [False] * (len(seen) - 1) + [True]
 
 
-@by_agent
+@each_agent
 def test_a_session_that_was_cut_at_any_place_is_a_crash_not_a_success(agent):
     lines = (FOLDER / agent / "shell" / "stdout.jsonl").read_text().splitlines(keepends=True)
     for size in range(len(lines) - 1):
@@ -112,6 +115,7 @@ def values_of(agent: str) -> tuple[st.SearchStrategy[str], st.SearchStrategy[Any
     )
 
 
+@pytest.mark.slow
 @by_agent
 @given(data=st.data())
 def test_no_json_makes_it_raise(agent, data):
@@ -121,6 +125,7 @@ def test_no_json_makes_it_raise(agent, data):
     survives(agent, printed, (printed,))
 
 
+@pytest.mark.slow
 @by_agent
 @given(data=st.data())
 def test_no_field_of_the_wrong_type_makes_it_raise(agent, data):
@@ -136,19 +141,19 @@ def test_no_torn_or_mixed_line_makes_it_raise(agent, data):
     survives(agent, line[: data.draw(st.integers(0, 6000))] + data.draw(st.text(max_size=20)))
 
 
-@by_agent
-@pytest.mark.parametrize(
-    "line",
-    [
-        pytest.param('{"type":"assistant","message":{"content":' + "[" * 100_000, id="nested without end"),
-        pytest.param('{"type":' + '{"a":' * 900 + "1" + "}" * 900 + "}", id="nested deeply"),
-        pytest.param('{"type":"result","num_turns":' + "9" * 5000 + "}", id="a number with 5000 digits"),
-        pytest.param('{"type":"result","total_cost_usd":NaN,"num_turns":Infinity}', id="no numbers"),
-        pytest.param('{"type":"surely_nobody_prints_this","message":{}}', id="of a later version"),
-        pytest.param("\x00\x1b[31m", id="control characters"),
-    ],
-)
-def test_a_hostile_line_is_kept_and_no_more(agent, line):
+HOSTILE_LINES = {
+    "nested without end": '{"type":"assistant","message":{"content":' + "[" * 100_000,
+    "nested deeply": '{"type":' + '{"a":' * 900 + "1" + "}" * 900 + "}",
+    "a number with 5000 digits": '{"type":"result","num_turns":' + "9" * 5000 + "}",
+    "no numbers": '{"type":"result","total_cost_usd":NaN,"num_turns":Infinity}',
+    "of a later version": '{"type":"surely_nobody_prints_this","message":{}}',
+    "control characters": "\x00\x1b[31m",
+}
+
+
+@each_row([(f"{agent}, {what}", (agent, line)) for agent in AGENTS for what, line in HOSTILE_LINES.items()])
+def test_a_hostile_line_is_kept_and_no_more(row):
+    agent, line = row
     whole = (FOLDER / agent / "shell" / "stdout.jsonl").read_text()
     mixed = report_of(agent, capture_of(f"{line}\n{whole}"))
     kept = [event for event in mixed.events if not isinstance(event, Raw)]

@@ -8,6 +8,7 @@ import pytest
 
 from paths import DATA
 from suite_programs import suite_hosts
+from table_rows import each_row_holds
 
 TABLE = json.loads((DATA / "assertion-vectors.json").read_text(encoding="utf-8"))
 REPORTS, VECTORS = TABLE["reports"], TABLE["vectors"]
@@ -28,12 +29,6 @@ def named(vector):
     return json.dumps({name: vector[name] for name in ("call", "with", "line", "calls") if name in vector})[:150]
 
 
-@pytest.fixture(scope="module", params=SUITES)
-def suite(request, tmp_path_factory):
-    with suite_hosts(DATA, logs=tmp_path_factory.mktemp("logs")) as hosts:
-        yield lambda call: hosts._ask(SUITES[request.param], call)
-
-
 def report_for(vector):
     report = REPORTS[vector.get("report", "busy")]
     if "line" in vector:
@@ -41,11 +36,19 @@ def report_for(vector):
     return report | {"runner": RUNNER, "prompt": "p", "cwd": "/work", "usage": {}, "cost": {}}
 
 
-@pytest.mark.parametrize(
-    ("index", "vector"), [pytest.param(index, vector, id=named(vector)) for index, vector in enumerate(VECTORS)]
-)
-def test_both_languages_behave_as_the_table_says(suite, index, vector):
-    failures = suite({"call": "judge", "case": str(index), "report": report_for(vector)})["failures"]
+@pytest.mark.parametrize("language", SUITES)
+def test_both_languages_behave_as_the_table_says(tmp_path, language):
+    with suite_hosts(DATA, logs=tmp_path) as hosts:
+
+        def behaves(row):
+            index, vector = row
+            asked = {"call": "judge", "case": str(index), "report": report_for(vector)}
+            holds(vector, hosts._ask(SUITES[language], asked)["failures"])
+
+        each_row_holds(((f"{row[0]} {named(row[1])}", row) for row in enumerate(VECTORS)), behaves)
+
+
+def holds(vector, failures):
     expected = next((outcome for name, outcome in OUTCOMES.items() if name in vector), None)
     assert [failure["kind"] for failure in failures] == ([expected] if expected else [])
     for failure in failures:

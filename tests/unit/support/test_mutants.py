@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 import psutil
@@ -14,21 +15,41 @@ import pytest
 import mutants
 from mutants import LIST, PACKAGE, REPOSITORY, Mutant
 from scratch import git_in, written
+from table_rows import each_row_holds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 LISTED = mutants.mutants()
 
 
-@pytest.mark.parametrize("mutant", LISTED, ids=[mutant.name for mutant in LISTED])
-def test_an_entry_fits_the_sources_and_changes_what_the_program_does(mutant):
-    assert mutant.stale(REPOSITORY) is None
-    source = (REPOSITORY / PACKAGE / mutant.file).read_text(encoding="utf-8")
-    changed = source.replace(mutant.text, mutant.becomes)
-    assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
-    assert mutant.tests
-    assert mutant.removes
+def each_entry_holds(check: Callable[[Mutant], None]) -> None:
+    each_row_holds(((mutant.name, mutant) for mutant in LISTED), check)
+
+
+def test_every_entry_fits_the_sources():
+    def fits(mutant: Mutant) -> None:
+        assert mutant.stale(REPOSITORY) is None
+        assert mutant.tests
+        assert mutant.removes
+
+    each_entry_holds(fits)
+
+
+@pytest.mark.slow
+def test_every_entry_changes_what_the_program_does():
+    unchanged = cache(lambda file: ast.dump(ast.parse(source_of(file))))
+
+    def changes(mutant: Mutant) -> None:
+        changed = source_of(mutant.file).replace(mutant.text, mutant.becomes)
+        assert ast.dump(ast.parse(changed)) != unchanged(mutant.file)
+
+    each_entry_holds(changes)
+
+
+def source_of(file: str) -> str:
+    return (REPOSITORY / PACKAGE / file).read_text(encoding="utf-8")
 
 
 def test_there_are_many_and_each_has_a_name_of_its_own():
@@ -36,6 +57,7 @@ def test_there_are_many_and_each_has_a_name_of_its_own():
     assert len({(mutant.file, mutant.text, mutant.becomes) for mutant in LISTED}) == len(LISTED)
 
 
+@pytest.mark.slow
 def test_every_test_that_is_named_is_there_with_its_parameters():
     """One name that is not ends the collection of all."""
     named = sorted({test for mutant in LISTED for test in mutant.tests})
@@ -80,6 +102,7 @@ def tried(repository: Path, *only: str) -> tuple[int, list[str]]:
     return done.returncode, [line.split("  ")[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
 
 
+@pytest.mark.slow
 def test_mutants_that_a_test_notices_are_killed_and_the_sources_stay(repository):
     before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
     code, rows = tried(repository)
@@ -106,6 +129,7 @@ def test_a():
 """
 
 
+@pytest.mark.slow
 def test_what_tests_leave_running_ends_with_the_program(repository):
     mark = f"4714.{os.getpid()}"
     written(repository, {"tests/test_guard.py": LEAVES.format(mark=mark)})
@@ -115,6 +139,7 @@ def test_what_tests_leave_running_ends_with_the_program(repository):
     ] == []
 
 
+@pytest.mark.slow
 def test_any_other_mutant_is_an_error_that_says_which(repository):
     entries = (made(name, **changes) for name, (_, changes) in OTHERS.items())
     written(repository, {LIST: "\n".join([*entries, made("()")])})
@@ -125,6 +150,7 @@ def test_any_other_mutant_is_an_error_that_says_which(repository):
     assert tried(repository, r"^\(\)")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_without_a_mutant_kills_none(repository):
     written(repository, {"tests/test_guard.py": "def test_a():\n    assert False\n"})
     code, rows = tried(repository)

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import modules_of_tests
 from browser import Browser, chromium
 from npm_packages import node_modules
 from paths import REPOSITORY, SUPPORT

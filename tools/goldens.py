@@ -2,7 +2,7 @@
 
 Summary, comment and the printed log have golden files of their own, of more runs.
 
-``python tests/support/goldens.py`` writes them anew; read the difference before you commit it.
+``python tools/goldens.py`` writes them anew; read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import modules_of_tests
 from paths import GOLDENS
 from showcase import showcase
 from skillgym_action.model.session_artifacts import NOT_STORED, SessionArtifacts, StoredText

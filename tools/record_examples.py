@@ -1,6 +1,6 @@
 """Records the examples' sessions anew: the real Claude Code, a scripted model.
 
-``python tests/support/record_examples.py`` records all of them, or the cases that are named; ``skills`` stands for the
+``python tools/record_examples.py`` records all of them, or the cases that are named; ``skills`` stands for the
 evals and the trigger queries of the skill, in all arms.
 """
 
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import modules_of_tests
 from agent_clis import claude_code
 from model_script import Read, Say, Shell, Skill, Step, Write
 from model_server import ModelServer

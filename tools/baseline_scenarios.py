@@ -1,6 +1,6 @@
 """What happens to a repository whose baseline is kept on a branch, each from the first push to the comment.
 
-``python tests/support/baseline_scenarios.py FILE`` plays all and writes the comments as Markdown.
+``python tools/baseline_scenarios.py FILE`` plays all and writes the comments as Markdown.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import modules_of_tests
 from action_step import finished, started
 from hosted_repository import BAD, EIGHT, hosted
 from scratch import case, suite

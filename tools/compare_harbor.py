@@ -1,4 +1,4 @@
-"""The ten tasks of ``tests/data/harbor`` with Harbor itself: ``python tests/support/compare_harbor.py HARBOR``.
+"""The ten tasks of ``tests/data/harbor`` with Harbor itself: ``python tools/compare_harbor.py HARBOR``.
 
 ``HARBOR``: the program of Harbor 0.25, installed into an environment of its own (it needs Python 3.12). Its oracle and
 its nop agent run the tasks in containers of the engine that ``DOCKER_HOST`` names. What they get is written to
@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import modules_of_tests
 from paths import REPOSITORY
 
 REWARDS = REPOSITORY / "tests/data/harbor-rewards.json"

@@ -1,6 +1,6 @@
 """Typical mistakes of users, and the message that each of them gets.
 
-``python tests/support/mistakes.py`` writes the messages into docs/reference/mistakes.md.
+``python tools/mistakes.py`` writes the messages into docs/reference/mistakes.md.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import modules_of_tests
 from action_step import FORK, Step, pull_request, step
 from github_server import READ_ONLY_TOKEN
 from on_github import REPOSITORY as REPOSITORY_NAME

@@ -1,19 +1,20 @@
-"""Tables of the documentation that are made of the code. ``python tests/support/docs_tables.py`` writes them anew.
+"""Tables of the documentation that are made of the code. ``python tools/docs_tables.py`` writes them anew.
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->``.
 """
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 import yaml
 
+import modules_of_tests
 from agent_events import of_events
 from agent_tables import of_agreement, of_faults
+from documentation import TABLE, documents
 from format_agents import of_formats, of_skill_folders
 from github_events import of_github_events
 from github_faults import of_github_faults
@@ -33,13 +34,8 @@ from ways_of_writing import of_ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from limit_rows import Row
-
-TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
-
-FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def of_action(section: str) -> Iterator[tuple[str, str]]:
@@ -154,16 +150,6 @@ def rows_of(name: str) -> Iterable[Row]:
 def renewed(text: str) -> str:
     """``text`` with its tables made anew."""
     return TABLE.sub(lambda found: f"{found[1]}{markdown(rows_of(found[2]))}{found[4]}", text)
-
-
-def files_in(text: str) -> dict[str, str]:
-    """The files that a document has its readers write."""
-    return dict(FILE.findall(text))
-
-
-def documents() -> list[Path]:
-    """Every Markdown file that people read."""
-    return [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Checks scripts and styles of HTML pages, and programs of the tests: rules with Biome, types with TypeScript.
 
-Exit code 1 if one complains. ``python tests/support/lint_report.py`` installs both from npm once, in versions that do
+Exit code 1 if one complains. ``python tools/lint_report.py`` installs both from npm once, in versions that do
 not move.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import modules_of_tests
 from npm_packages import node_modules
 from paths import REPOSITORY
 

@@ -1,6 +1,6 @@
 """The workflows that the documentation shows.
 
-``python tests/support/documented_workflows.py FOLDER`` writes them as files.
+``python tools/documented_workflows.py FOLDER`` writes them as files.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from docs_tables import REPOSITORY, documents
+import modules_of_tests
+from documentation import documents
+from paths import REPOSITORY
 
 FENCE = re.compile(r"^```ya?ml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -26,7 +29,7 @@ class Workflow:
     file: str
     text: str
 
-    @property
+    @cached_property
     def content(self) -> dict[str, Any]:
         """What it says. Without a schema, since the key ``on`` would else be read as true."""
         content: dict[str, Any] = yaml.load(self.text, yaml.BaseLoader)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 import yaml
 
-from docs_tables import REPOSITORY
 from documented_workflows import Workflow, documented
+from paths import REPOSITORY
+from table_rows import each_row
 
 FOLDER = REPOSITORY / ".github" / "workflows"
 OWN = [Workflow(file=path.name, text=path.read_text(encoding="utf-8")) for path in sorted(FOLDER.iterdir())]
@@ -42,9 +42,9 @@ WRITES = {
     ("release.yml", "github-release"): {"contents"},
 }
 
-each_of_ours = pytest.mark.parametrize("workflow", OWN, ids=lambda workflow: workflow.file)
-each_documented = pytest.mark.parametrize("workflow", DOCUMENTED, ids=lambda workflow: workflow.file)
-each = pytest.mark.parametrize("workflow", [*OWN, *DOCUMENTED], ids=lambda workflow: workflow.file)
+each_of_ours, each_documented, each = (
+    each_row([(workflow.file, workflow) for workflow in workflows]) for workflows in (OWN, DOCUMENTED, OWN + DOCUMENTED)
+)
 
 
 def jobs(workflow: Workflow) -> dict[str, dict[str, Any]]:

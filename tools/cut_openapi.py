@@ -1,7 +1,7 @@
 """Cuts GitHub's description of its REST interface down to what the fake GitHub serves.
 
 npm pack @octokit/openapi && tar xzf octokit-openapi-*.tgz
-python tests/support/cut_openapi.py package/generated/api.github.com.json
+python tools/cut_openapi.py package/generated/api.github.com.json
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import modules_of_tests
 from paths import DATA
 
 CUT = DATA / "github-openapi.json"

@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import modules_of_tests
 from compare_suites import write_tables
 from paths import DATA
 from skillgym_package import CACHE, new_node

@@ -1,9 +1,9 @@
 """Removes one protection of the product at a time, and requires that the tests notice: ``make mutants``.
 
-``data/mutants.toml`` lists the mutants: each replaces one line of the product, and names the tests that must fail then.
-The contributor's tree is not changed: the sources are copied, twice since two mutants are tried at a time, each copy
-with a virtual environment of its own that imports the copy and, for all else, the packages of this one. An environment
-variable would not do: the tool starts itself again without most of them, and its helpers with none.
+``tests/data/mutants.toml`` lists the mutants: each replaces one line of the product, and names the tests that must fail
+then. The contributor's tree is not changed: the sources are copied, twice since two mutants are tried at a time, each
+copy with a virtual environment of its own that imports the copy and, for all else, the packages of this one. An
+environment variable would not do: the tool starts itself again without most of them, and its helpers with none.
 
 First the named tests must pass in a copy without a mutant. What fails in the same copy afterwards, fails because of the
 mutant. A mutant is killed when each of its tests fails; tests that do not end within ``LIMIT`` have not failed.
@@ -32,6 +32,7 @@ from queue import SimpleQueue
 
 import psutil
 
+import modules_of_tests
 from paths import REPOSITORY
 
 LIST = "tests/data/mutants.toml"

@@ -1,6 +1,6 @@
 """Each suite format on each real agent: the table in formats.md.
 
-``python tests/support/format_agents.py 'FORMAT/FORMAT:AGENT/AGENT'`` runs the real CLIs (all, if none is named) against
+``python tools/format_agents.py 'FORMAT/FORMAT:AGENT/AGENT'`` runs the real CLIs (all, if none is named) against
 a scripted model and writes what came of it to tests/data/format-agents.json; ``docs_tables.py`` writes the table then.
 A new format is an entry in ``SUITES``.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import modules_of_tests
 from agent_clis import agent_cli, search_path
 from agent_desk import MODELS, wiring
 from model_script import Say, Shell, Skill

@@ -1,4 +1,4 @@
-"""``composite/action.yml``, made of ``action.yml``. ``python tests/support/composite_action.py`` writes it anew.
+"""``composite/action.yml``, made of ``action.yml``. ``python tools/composite_action.py`` writes it anew.
 
 Inputs and outputs are the same. All inputs reach the tool as JSON in one variable: the runner sets ``INPUT_*`` for
 actions in containers alone, and shells drop variables with a dash in their name.
@@ -10,11 +10,12 @@ import re
 
 import yaml
 
+import modules_of_tests
 from paths import REPOSITORY
 
 COMPOSITE = REPOSITORY / "composite" / "action.yml"
 HEAD = """\
-# Made of ../action.yml by tests/support/composite_action.py: change that file.
+# Made of ../action.yml by tools/composite_action.py: change that file.
 #
 # The same action without a container, for macOS and for Linux without Docker. What isolation it lacks is described in
 # docs/how-to/runners-without-docker.md.

@@ -1,4 +1,4 @@
-"""Records an agent's captures: the real CLI, a scripted model. ``python tests/support/record_captures.py AGENT``.
+"""Records an agent's captures: the real CLI, a scripted model. ``python tools/record_captures.py AGENT``.
 
 It writes tests/captures/AGENT/SCENARIO, for those scenarios that are named, or all of them. The CLI needs a row in
 ``MODELS`` and ``SERVICES`` of agent_desk.py, which lead it to the model. Read what was recorded: paths and the key of
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import modules_of_tests
 from agent_desk import KEY, Desk
 from model_script import Fail, Say, Shell, Skill, Step, Together
 from model_server import ModelServer

@@ -1,6 +1,6 @@
 """Events of a session and what each agent makes of them: the table of events in agents.md.
 
-``python tests/support/agent_events.py 'COLUMN/COLUMN:EVENT,EVENT'`` runs the real CLIs through events (all, if none is
+``python tools/agent_events.py 'COLUMN/COLUMN:EVENT,EVENT'`` runs the real CLIs through events (all, if none is
 named) and keeps what they printed; without an argument it judges what was kept and writes the table.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import modules_of_tests
 from agent_desk import KEY, MODELS, Desk, wiring
 from model_script import (
     Cut,

@@ -1,0 +1,24 @@
+"""The documents that people read, and the parts of them that tests and programs know: files and made tables."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from paths import REPOSITORY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
+FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def files_in(text: str) -> dict[str, str]:
+    """The files that a document has its readers write."""
+    return dict(FILE.findall(text))
+
+
+def documents() -> list[Path]:
+    """Every Markdown file that people read."""
+    return [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").rglob("*.md"))]

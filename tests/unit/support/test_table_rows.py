@@ -1,0 +1,45 @@
+import pytest
+
+from table_rows import each_row, each_row_holds
+
+EVEN = [("two", 2), ("four", 4)]
+
+
+def is_even(number):
+    assert 12 % number == 0
+    assert number % 2 == 0, f"{number} is odd"
+
+
+def test_a_table_whose_rows_hold_is_silent():
+    each_row_holds(EVEN, is_even)
+
+
+def test_every_row_that_does_not_hold_is_named_with_what_is_wrong():
+    rows = [*EVEN[:1], ("three", 3), ("none", 0), *EVEN[1:]]
+    with pytest.raises(AssertionError) as told:
+        each_row_holds(rows, is_even)
+    lines = str(told.value).splitlines()
+    assert lines[0] == "2 of 4 rows do not hold:"
+    assert lines[1].startswith("three: AssertionError: 3 is odd")
+    assert lines[-1].startswith("none: ZeroDivisionError: ")
+
+
+def test_a_table_without_rows_is_an_error():
+    with pytest.raises(AssertionError, match="the table has no rows"):
+        each_row_holds([], is_even)
+
+
+@each_row(EVEN)
+def test_a_function_about_one_row_becomes_a_test_of_all(number):
+    assert is_even(number) is None
+
+
+def test_and_that_fails_if_a_row_does_not_hold():
+    @each_row([*EVEN, ("three", 3)])
+    def test_a_row(number):
+        """As it says."""
+        is_even(number)
+
+    assert (test_a_row.__name__, test_a_row.__doc__) == ("test_a_row", "As it says.")
+    with pytest.raises(AssertionError, match=r"^1 of 3 rows do not hold:\nthree: "):
+        test_a_row()
