@@ -74,7 +74,9 @@ FORMATS = {
         },
         "skills/pages/evals/trigger-evals.json: skill-evals of the skill pages, 1 case",
     ),
-    "evals of a plugin": Format(PLUGIN, ".claude-plugin/plugin.json: plugin-evals, 1 case", ("--arms", "with", "--repeat", "1")),
+    "evals of a plugin": Format(
+        PLUGIN, ".claude-plugin/plugin.json: plugin-evals, 1 case", ("--arms", "with", "--repeat", "1")
+    ),
 }
 
 
@@ -116,9 +118,12 @@ def test_suites_of_all_formats_are_one_run(tmp_path):
 
 
 def test_files_of_another_format_that_cannot_be_read_cost_nothing_but_themselves(tmp_path):
-    bad = {"bench/bad_suite.py": "import skillgym_action\ndef (:\n", "bench/bad.json": '{"cases": [{"prompt": nope}]}'}
+    bad = {
+        "bench/bad_suite.py": "import skillgym_action\ndef (:\n",
+        "bench/bad.json": '{"cases": [{"prompt": 1, "expect": []}, nope]}',
+    }
     ran = skillgym("run", "--output", "out", cwd=project(tmp_path, FORMATS["x-bench"].files | bad, "good"))
     assert (ran.code, "inconclusive: " in ran.err) == (2, True), ran.err
     assert "bench/bad_suite.py:2:5: SyntaxError: invalid syntax" in ran.err
-    assert "bench/bad.json:1:23: not JSON" in ran.err
+    assert "bench/bad.json:1:41: not JSON" in ran.err
     assert json.loads((tmp_path / "out/results.json").read_text())["totals"]["passed"] == 1
