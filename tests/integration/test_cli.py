@@ -361,14 +361,6 @@ def test_a_suite_that_cannot_be_opened_is_told(tmp_path):
     assert "bench/loop.bench.json: cannot be read: " in ran.err
 
 
-def test_a_run_directory_that_cannot_be_made_is_told_before_anything_starts(tmp_path):
-    repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
-    ran = skillgym("run", "--output", "skillgym.config.yaml", cwd=tmp_path)
-    message = f"cannot write {tmp_path}/skillgym.config.yaml: Not a directory"
-    assert (ran.code, ran.err) == (3, f"error: {message}; name another path\n")
-    assert not (tmp_path / "started").exists()
-
-
 def test_a_report_that_cannot_be_written_keeps_nothing_else_from_being_told(tmp_path):
     ran = run(repository(tmp_path), "--report", "junit=bench/core.json/x.xml", "--report", "x-bench=x.json")
     assert ran.code == 3

@@ -37,6 +37,7 @@ def test_a_pull_request_gets_a_comment_that_its_next_run_edits(project):
     assert "**Regression**" in worse.summary
     project.commit({"AGENTS.md": GOOD}, "topic")
     better = project.on_pull_request(project.open("topic"))
+    assert "**Regression**" not in project.comment()
     assert (better.code, "No regression shown" in project.comment()) == (0, True), better.said
     assert better.outputs["comment-id"] == worse.outputs["comment-id"]
     assert len(project.stored()) == 1, "pull requests do not write"
@@ -47,6 +48,7 @@ def test_a_pull_request_of_a_fork_is_told_in_the_summary_alone(project):
     found = project.on_pull_request(pull, {"github-token": READ_ONLY_TOKEN})
     assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
     assert "**Regression**" in found.summary
+    assert "a token that can only read" in found.summary
     assert "comes from a fork" in found.said
     assert (project.comments(), len(project.stored())) == ([], 1)
 
@@ -67,6 +69,7 @@ def test_a_schedule_runs_on_the_default_branch_and_adds_to_the_store(project):
 def test_a_merge_queue_is_compared_with_its_base_and_does_not_write(project):
     worse = project.on_merge_group(project.propose({"AGENTS.md": BAD}))
     assert (worse.code, worse.outputs["comparison"]) == (1, "regression"), worse.said
+    assert "1 run of main" in worse.summary
     assert len(project.stored()) == 1
 
 
@@ -100,8 +103,11 @@ def test_results_of_a_fork_are_published_by_a_second_job(tmp_path):
         inputs = {"mode": "report", "results": "downloaded"}
         second = step(trusted, github, inputs, event=("workflow_run", workflow_run(FORK)))
         assert (second.code, second.outputs["failed"]) == (1, "1"), second.said
-        assert ["❌ Failed: 1 of 2 green" in one.body for one in github.comments(NUMBER)] == [True]
-        assert [one.state for one in github.statuses(SHA)] == ["failure"]
+        (comment,) = github.comments(NUMBER)
+        assert "❌ Failed: 1 of 2 green" in comment.body
+        assert f"/octo/skills/blob/{SHA}/bench/core.json" in comment.body
+        assert [(one.state, one.context) for one in github.statuses(SHA)] == [("failure", "skillgym-action")]
+    assert second.summary.partition("<sub>")[0] != ""
 
 
 def test_a_mistake_in_an_input_is_told_in_words(tmp_path):

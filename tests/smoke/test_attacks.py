@@ -64,12 +64,13 @@ def test_what_an_agent_commits_or_deletes_of_the_checkout_is_its_copy_s_alone(tm
 
 def test_a_key_that_an_agent_prints_is_nowhere(tmp_path):
     keys = made(29)
-    text = "\n".join(key for name, key in keys.items() if name != "secret")
-    script = f'cat <<\'END\'\n{text}\nEND\necho "$API_TOKEN" | tee out.txt >&2; echo "$API_TOKEN" | base64 -w0'
+    (tmp_path / "keys").write_text("\n".join(key for name, key in keys.items() if name != "secret"))
+    script = f'tee out.txt < {tmp_path}/keys; echo "$API_TOKEN" | tee -a out.txt >&2; echo "$API_TOKEN" | base64 -w0'
     agent = runner(script, env={"API_TOKEN": "${{ API_TOKEN }}"})
-    root = repository(tmp_path, {"skillgym.config.yaml": config(agent), "bench/core.json": suite(case())})
+    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(agent)})
     ran = skillgym("run", "--output", "out", "--verbose", cwd=root, API_TOKEN=keys["secret"])
-    assert (ran.code, result(root)["status"]) == (0, "passed"), ran.err
+    assert ran.code == 0, ran.err
+    assert result(root)["status"] == "passed"
     wanted = needles(keys)
     assert found_in((ran.out + ran.err).encode(), wanted) == set()
     stored = {name: found_in(content, wanted) for name, content in places_below(root / "out").items()}

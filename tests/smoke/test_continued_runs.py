@@ -1,4 +1,4 @@
-"""Runs that follow another one: resumed after a cancellation, judged again, gated by a baseline; `init` then `check`."""
+"""Runs that follow another one: resumed, judged again, merged, gated by a baseline; and `init` before them all."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from scratch import committed, config, git_in, repository, runner, skillgym, started, suite, written
 from scratch import case as x_bench
+from scratch import committed, config, git_in, repository, runner, skillgym, started, suite, written
 from waiting import until_written
 
 EIGHT = tuple(map(x_bench, "abcdefgh"))

@@ -82,7 +82,7 @@ FILES = {
 }
 
 
-def judged(satisfied: bool) -> Any:
+def judged(*, satisfied: bool) -> Any:
     """What answers each question of the judge."""
     ask = Ask(position=0, tools={}, model=MODEL, stream=False)
     checks = [{"id": "rubric-1", "satisfied": satisfied, "reasoning": "it says so"}]
@@ -99,7 +99,7 @@ def run(folder: Path, *, satisfied: bool, files: dict[str, str] | None = None):
     written(folder, FILES | (files or {}))
     (folder / "bin/bun").chmod(0o755)
     env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "AGENT_TARGET": "scripted", "ANTHROPIC_API_KEY": KEY}
-    with ScriptedServer(otherwise=judged(satisfied)) as server:
+    with ScriptedServer(otherwise=judged(satisfied=satisfied)) as server:
         ran = skillgym("run", "my-benchmark", "--output", "out", cwd=folder, ANTHROPIC_BASE_URL=server.url, **env)
     stored = json.loads((folder / "out/results.json").read_text())
     results = {f"{one['caseId']}@{one['runnerId']}": one for suite in stored["suites"] for one in suite["results"]}
