@@ -88,8 +88,11 @@ def stored() -> OneSession:
 
 
 def page() -> str:
+    return plain_page("".join(html.render(showcase(), artifacts=stored())))
+
+
+def plain_page(text: str) -> str:
     """The HTML report without script, style and their hashes; data of executions as lines of JSON."""
-    text = "".join(html.render(showcase(), artifacts=stored()))
     text = re.sub(r"<(style|script)>.*?</\1>", r"<\1>…</\1>", text, flags=re.DOTALL)
     text = re.sub(r"'sha256-[^']+'", "'sha256-…'", text)
     data = re.compile(r'(<script type="application/json"[^>]*>)(.*?)(</script>)')
@@ -97,8 +100,12 @@ def page() -> str:
 
 
 def spans() -> str:
+    return plain_spans("".join(otlp.render(showcase(), artifacts=stored(), content=True)))
+
+
+def plain_spans(text: str) -> str:
     """One line each, attributes as an object; the resource first."""
-    (found,) = json.loads("".join(otlp.render(showcase(), artifacts=stored(), content=True)))["resourceSpans"]
+    (found,) = json.loads(text)["resourceSpans"]
     (scope,) = found["scopeSpans"]
     lines = [found["resource"], {"scope": scope["scope"]}, *scope["spans"]]
     plain = [
@@ -110,6 +117,10 @@ def spans() -> str:
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in plain)
 
 
+def lines_of_xml(text: str) -> str:
+    return text.replace("><", ">\n<")
+
+
 def document(text: str) -> str:
     return json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n"
 
@@ -119,7 +130,7 @@ FILES: dict[str, Callable[[], str]] = {
     "annotations.txt": lambda: rendered("annotations"),
     "ctrf.json": lambda: document(rendered("ctrf")),
     "html.html": page,
-    "junit.xml": lambda: rendered("junit").replace("><", ">\n<"),
+    "junit.xml": lambda: lines_of_xml(rendered("junit")),
     "otlp.jsonl": spans,
     "results.json": lambda: document(rendered("results")),
     "terminal.txt": lambda: "".join(terminal.render(showcase())),

@@ -83,32 +83,6 @@ def test_a_github_that_is_down_changes_no_verdict(tmp_path, fault):
         assert str(fault) in found.summary
 
 
-def test_two_phases(tmp_path):
-    root = repository(tmp_path / "r", FAILS, git=True)
-    merged_on_github(root)
-    with github_with() as github:
-        first = step(root, None, {"mode": "run", "report-dir": "results"}, event=("pull_request", pull_request(FORK)))
-        assert (first.code, first.outputs["comment-id"]) == (1, "")
-        github.add_pull(github.state.pulls[NUMBER].__class__(
-            number=NUMBER, head_sha=SHA, head_branch="topic", head_repository=FORK
-        ))  # fmt: skip
-        trusted = repository(tmp_path / "trusted", FAILS, git=True)
-        (trusted / "downloaded").mkdir(parents=True)
-        (root / "results").rename(trusted / "downloaded" / "results")
-        second = step(
-            trusted, github, {"mode": "report", "results": "downloaded/*"}, event=("workflow_run", workflow_run(FORK))
-        )
-        assert second.code == 1
-        (text,) = texts(github)
-        assert "❌ Failed: 1 of 2 green" in text
-        assert f"/octo/skills/blob/{SHA}/bench/core.json" in text
-        assert [(one.state, one.context) for one in github.statuses(SHA)] == [
-            ("failure", "skillgym-action"),
-        ]
-    assert second.outputs["failed"] == first.outputs["failed"] == "1"
-    assert second.summary.split("<sub>")[0].replace(f"{SHA}", "") != ""
-
-
 def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_path):
     root = repository(tmp_path / "r", PASSES)
     step(root, None, {"mode": "run", "report-dir": "results"})
@@ -191,19 +165,6 @@ def test_the_configuration_file_may_say_it_all(tmp_path):
         assert text.startswith("<!-- skillgym-action:nightly -->\n")
         assert text.rstrip().endswith("By us.")
         assert github.statuses(SHA)[0].context == "skillgym-action/nightly"
-
-
-def test_agents_do_not_see_the_token(tmp_path):
-    root = repository(
-        tmp_path / "r",
-        {"skillgym.config.yaml": config(runner("env > out.txt")), "bench/core.json": suite(case(expect=(
-            "file:out.txt exists", "test:! grep -qE 'token-of-the-job|^GITHUB_|^INPUT_' out.txt",
-        )))},
-    )  # fmt: skip
-    with github_with() as github:
-        found = step(root, github)
-        assert found.code == 0, found.said + found.summary
-        assert "token-of-the-job" not in "".join(texts(github)) + found.log + found.said + found.summary
 
 
 def test_a_run_that_breaks_off_leaves_no_comment_that_says_it_runs(tmp_path):

@@ -24,17 +24,6 @@ def repository(tmp_path) -> Iterator[HostedRepository]:
         yield found
 
 
-def test_a_pull_request_of_a_fork_is_compared_and_told_in_the_summary(repository):
-    repository.on_push()
-    pull = repository.propose({"AGENTS.md": BAD}, fork=True)
-    found = repository.on_pull_request(pull, READS)
-    assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
-    assert "**Regression**" in found.summary
-    assert "a token that can only read" in found.summary
-    assert repository.comments() == []
-    assert len(repository.stored()) == 1
-
-
 def test_dependabots_pull_request_is_compared_and_told_in_the_summary(repository):
     repository.on_push()
     found = repository.on_pull_request(repository.propose({"AGENTS.md": BAD}), READS, **DEPENDABOT)
@@ -49,25 +38,6 @@ def test_a_push_with_a_token_that_cannot_write_contents_says_what_to_grant(repos
     assert repository.stored() == []
     assert "the results were not added to the store" in found.summary
     assert "permissions: contents: write" in found.summary
-
-
-def test_the_second_run_of_a_pull_request_edits_its_comment(repository):
-    repository.on_push()
-    pull = repository.propose({"AGENTS.md": BAD})
-    repository.on_pull_request(pull)
-    assert "**Regression**" in repository.comment()
-    repository.commit({"AGENTS.md": GOOD}, "topic")
-    found = repository.on_pull_request(repository.open("topic"))
-    assert (found.code, "No regression shown" in repository.comment()) == (0, True), repository.comment()
-    assert "**Regression**" not in repository.comment()
-
-
-def test_a_merge_queue_is_compared_with_its_base(repository):
-    repository.on_push()
-    worse = repository.on_merge_group(repository.propose({"AGENTS.md": BAD}))
-    assert (worse.code, worse.outputs["comparison"]) == (1, "regression"), worse.said
-    assert "1 run of main" in worse.summary
-    assert len(repository.stored()) == 1, "queues do not write"
 
 
 def test_a_merge_queue_of_another_branch_is_compared_with_that(repository):

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from paths import DATA
 from scratch import (
     PASSING,
     PROGRAM,
@@ -33,7 +32,6 @@ from scratch import (
 from skillgym_action.cli.help_contents import EXAMPLES
 from skillgym_action.storage.results_schema import Results
 
-EXAMPLE = DATA / "x-bench" / "example-suite.json"
 PYTHON = "from skillgym_action import Case, Suite\n"
 
 
@@ -361,14 +359,6 @@ def test_a_suite_that_cannot_be_opened_is_told(tmp_path):
     ran = run(tmp_path, "bench/loop.bench.json")
     assert ran.code == 2
     assert "bench/loop.bench.json: cannot be read: " in ran.err
-
-
-def test_a_run_directory_that_cannot_be_made_is_told_before_anything_starts(tmp_path):
-    repository(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
-    ran = skillgym("run", "--output", "skillgym.config.yaml", cwd=tmp_path)
-    message = f"cannot write {tmp_path}/skillgym.config.yaml: Not a directory"
-    assert (ran.code, ran.err) == (3, f"error: {message}; name another path\n")
-    assert not (tmp_path / "started").exists()
 
 
 def test_a_report_that_cannot_be_written_keeps_nothing_else_from_being_told(tmp_path):
@@ -733,53 +723,6 @@ def test_a_run_into_the_same_folder_leaves_nothing_of_the_one_before(tmp_path):
     written(tmp_path, {"skillgym.config.yaml": config(runner())})
     assert run(tmp_path).code == 0
     assert not (tmp_path / "out/core/one/sh/repeat-1/error.json").exists()
-
-
-# --- the seed's example -----------------------------------------------------------------------------
-
-# Passes once either piece of work is done.
-PACKAGE = json.dumps({"scripts": {"test": "test -e src/auth.ts || test -e test/budget.test.ts"}})
-WORKER = """
-case $(cat) in
-  *auth*) mkdir -p src; echo 'export function login() {}' > src/auth.ts;;
-  *budget*) mkdir -p test; echo 'test()' > test/budget.test.ts;;
-esac
-"""
-
-
-def with_the_example(folder: Path, script: str) -> Path:
-    files = {"bench/core.json": None, "bench/example-suite.json": EXAMPLE.read_text(), "package.json": PACKAGE}
-    return repository(folder, files | {"skillgym.config.yaml": config(runner(script))}, git=True)
-
-
-def test_the_example_passes_when_the_work_is_done(tmp_path):
-    ran = run(with_the_example(tmp_path, WORKER), "--report", "x-bench=results.json")
-    assert (ran.code, told(tmp_path / "out")) == (0, {"extract-auth": "passed", "add-tests": "passed"})
-    written_results = json.loads((tmp_path / "results.json").read_text())
-    assert {key: written_results[key] for key in ("suite", "passed", "failed", "total")} == {
-        "suite": "core-refactors",
-        "passed": 2,
-        "failed": 0,
-        "total": 2,
-    }
-
-
-def test_the_example_fails_when_nothing_is_done_and_says_why(tmp_path):
-    ran = run(with_the_example(tmp_path, "true"), "--jobs", "2")
-    assert (ran.code, told(tmp_path / "out")) == (1, {"extract-auth": "failed", "add-tests": "failed"})
-    (one,) = results(tmp_path / "out")["suites"]
-    explained = [
-        (outcome["assertion"], outcome["passed"], re.sub(r"[\d.]+ s", "… s", outcome["explanation"]))
-        for result in one["results"]
-        for outcome in result["outcomes"]
-    ]
-    assert explained == [
-        ("file:src/auth.ts exists", False, "src/auth.ts does not exist"),
-        ("file:src/auth.ts contains 'export function'", False, "src/auth.ts does not exist"),
-        ("test:npm test passes", False, "exited 1 after … s"),
-        ("file:test/budget.test.ts exists", False, "test/budget.test.ts does not exist"),
-        ("test:npm test passes", False, "exited 1 after … s"),
-    ]
 
 
 # --- stored sessions --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from github_server import JOB_TOKEN
 from on_github import NUMBER, REPOSITORY, SHA
 from runner_env_files import entries
 from scratch import environment, git_in, written
-from warm_start import can_start_warm, warm_run
+from warm_start import RUNS, can_start_warm, warm_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,6 +104,7 @@ def started(
 ) -> tuple[subprocess.Popen[str], Path]:
     """The step, going on, and the folder with the runner's files."""
     env, files = _prepared(root, github, inputs, event, more)
+    RUNS.append(ENTRYPOINT.name)
     pipe = subprocess.PIPE
     return subprocess.Popen([ENTRYPOINT], cwd=root, env=env, stdout=pipe, stderr=pipe, text=True), files
 

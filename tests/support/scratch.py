@@ -18,7 +18,7 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import validated_settings
 from skillgym_action.settings.runners import configured_runners
-from warm_start import can_start_warm, warm_run
+from warm_start import RUNS, can_start_warm, warm_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -130,6 +130,7 @@ def skillgym(*args: str | Path, cwd: Path, limit: float = 60, **env: str) -> Ran
     if can_start_warm(env):
         done = warm_run(PROGRAM, *map(os.fspath, args), cwd=cwd, env=environment(**env), limit=limit)
     else:
+        RUNS.append(PROGRAM.name)
         argv, streams = (PROGRAM, *args), {"stdin": subprocess.DEVNULL, "capture_output": True}
         done = subprocess.run(argv, cwd=cwd, env=environment(**env), check=False, timeout=limit, **streams)
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -137,6 +138,7 @@ def skillgym(*args: str | Path, cwd: Path, limit: float = 60, **env: str) -> Ran
 
 def started(*args: str, cwd: Path, **env: str) -> subprocess.Popen[str]:
     """The console script, left running."""
+    RUNS.append(PROGRAM.name)
     pipe = subprocess.PIPE
     argv = (os.fspath(PROGRAM), *args)
     return subprocess.Popen(argv, cwd=cwd, env=environment(**env), stdout=pipe, stderr=pipe, text=True)

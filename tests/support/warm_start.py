@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 ENTRIES = {"skillgym-action": entry_points.main, "skillgym-action-entrypoint": entry_points.action}
+RUNS: list[str] = []
+"""The programs that this process has started, for tests that count whole runs."""
 # Programs of their own, and modules for which further libraries are needed.
 NOT_IMPORTED = ("__main__", "dask", "docker", "render_program", "sandboxes", "suite_programs", "supervisor")
 
@@ -43,6 +45,7 @@ def warm_run(
     program: Path, *args: str, cwd: Path, env: Mapping[str, str], limit: float
 ) -> subprocess.CompletedProcess[bytes]:
     """A run of a console script of the tool. Raises TimeoutExpired after ``limit`` seconds, and ends it."""
+    RUNS.append(program.name)
     argv = [str(program), *args]
     pipes = [os.pipe(), os.pipe()]
     with ThreadPoolExecutor(2) as readers:

@@ -1,0 +1,26 @@
+"""Counts the whole runs of the tool in this layer, which `make test` includes: they have a budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from warm_start import RUNS
+
+BUDGET = 180
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """What is counted from now on is of this test, or of a fixture that it is the first to use."""
+    RUNS.clear()
+
+
+@pytest.fixture(autouse=True)
+def budget_of_runs(request, tmp_path_factory):
+    """Fails the test with which the layer begins more than ``BUDGET`` runs, in all processes of pytest together."""
+    yield
+    folder = tmp_path_factory.getbasetemp()
+    counted = (folder.parent if hasattr(request.config, "workerinput") else folder) / "whole-runs"
+    with counted.open("a") as file:
+        file.write("".join(f"{request.node.name}: {run}\n" for run in RUNS))
+    assert len(counted.read_text().splitlines()) <= BUDGET
