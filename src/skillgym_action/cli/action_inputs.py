@@ -190,7 +190,7 @@ def _show_trend(context: LaunchContext, settings: Settings, inputs: Mapping[str,
 
 def _run_in(context: LaunchContext, settings: Settings, config: Config, inputs: Mapping[str, str]) -> int:
     directory = run_directory(settings, config, context)
-    settings = settings.model_copy(update={"output": str(directory)})
+    settings = settings.model_copy(update={"output": f"{directory}/"})
     try:
         if _mode(inputs) == "report":
             settings = settings.model_copy(update={"compare_suites": True})
