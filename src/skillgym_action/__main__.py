@@ -133,17 +133,18 @@ def exit_code(
             raise
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001 -- whatever ends the tool has a message
         _ignore_signals()
-        if isinstance(error, KeyboardInterrupt):
+        if cancelled := isinstance(error, KeyboardInterrupt):
             _print_line("cancelled")  # before anything is imported, since it may be an import that was interrupted
-        if isinstance(error, KeyboardInterrupt) or _Interrupt.came:
+        if cancelled or _Interrupt.came:
             _forget_interrupted_imports()
-        end = None if isinstance(error, KeyboardInterrupt) else _printed_end(error, environment)
+        printed = None if cancelled else _printed_end(error, environment)
         try:
-            publish(end or _cancelled_end(), MappingProxyType(environment))
+            end = printed or _cancelled_end()
+            publish(end, MappingProxyType(environment))
         except Exception as trouble:  # noqa: BLE001 -- the exit code does not depend on what is published
             with suppress(Exception):  # what prints it was not imported either
                 _print_error(f"note: this end could not be published: {trouble!r}", environment)
-        return end.exit_code if end else ExitCode.CANCELLED
+        return printed.exit_code if printed else ExitCode.CANCELLED
 
 
 def _ignore_signals() -> None:

@@ -196,8 +196,8 @@ def _only_compared(report: RunReport) -> Iterator[str]:
         words = [words for status, words in tallied(sums) if status in RED]
         if words:
             yield (
-                f"note in the arm {terminal_line(arm or '')}: {', '.join(words)} of {sums.executions}. "
-                "This arm is only compared with the deciding arm; it cannot fail the run\n\n"
+                f"note in the arm {terminal_line(arm or '')}, {', '.join(words)} of {sums.executions}: "
+                "this arm is only compared with the deciding arm, so these executions do not fail the run\n\n"
             )
 
 
