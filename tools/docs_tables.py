@@ -62,6 +62,8 @@ def of_options() -> Iterator[tuple[str, str, str, str]]:
     takers: dict[str, list[str]] = {}
     options: dict[str, click.Option] = {}
     for command, found in COMMANDS.items():
+        if command == "bench":
+            continue  # the reference says that it has the options of `run`
         for option in found.get_params(click.Context(found)):
             if isinstance(option, click.Option) and option.opts[0] != "--help":
                 means = f"{option.opts[0]} {option.envvar}: {option.help}"  # two commands may have options of one name

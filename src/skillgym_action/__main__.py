@@ -10,8 +10,12 @@ import sys
 from contextlib import suppress
 from types import MappingProxyType
 
-from skillgym_action.cli import hardening
-from skillgym_action.model.exit_codes import ExitCode
+try:
+    from skillgym_action.cli import hardening
+    from skillgym_action.model.exit_codes import ExitCode
+except KeyboardInterrupt:
+    sys.stderr.write("cancelled\n")
+    raise SystemExit(130) from None  # `ExitCode.CANCELLED`
 
 TYPE_CHECKING = False  # this module is imported twice at each start, and typing is slow to import
 if TYPE_CHECKING:
@@ -129,18 +133,43 @@ def exit_code(
             raise
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001 -- whatever ends the tool has a message
         _ignore_signals()
-        end = _printed_end(error, environment)
+        if cancelled := isinstance(error, KeyboardInterrupt):
+            _print_line("cancelled")  # before anything is imported, since it may be an import that was interrupted
+        if cancelled or _Interrupt.came:
+            _forget_interrupted_imports()
+        printed = None if cancelled else _printed_end(error, environment)
         try:
+            end = printed or _cancelled_end()
             publish(end, MappingProxyType(environment))
         except Exception as trouble:  # noqa: BLE001 -- the exit code does not depend on what is published
-            _print_error(f"note: this end could not be published: {trouble!r}", environment)
-        return end.exit_code
+            with suppress(Exception):  # what prints it was not imported either
+                _print_error(f"note: this end could not be published: {trouble!r}", environment)
+        return printed.exit_code if printed else ExitCode.CANCELLED
 
 
 def _ignore_signals() -> None:
     """Ignore further signals, but while the end is published, where they shorten that."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+
+
+def _forget_interrupted_imports() -> None:
+    """Forget the modules of packages whose import was interrupted, so that these packages can be imported again.
+
+    Python forgets only the package itself. Imported again, it would not have the remaining modules as attributes.
+    Modules in machine code stay: most of them can be initialized only once.
+    """
+    for name, module in tuple(sys.modules.items()):
+        package, dot, _ = name.partition(".")
+        if dot and package not in sys.modules and getattr(module, "__file__", "").endswith(".py"):
+            del sys.modules[name]
+
+
+def _cancelled_end() -> EarlyEnd:
+    from skillgym_action.model.early_end import EarlyEnd
+    from skillgym_action.model.errors import Problem
+
+    return EarlyEnd(exit_code=ExitCode.CANCELLED, problems=(Problem(message="cancelled"),))
 
 
 def _printed_end(error: BaseException, environment: Mapping[str, str]) -> EarlyEnd:
@@ -166,7 +195,7 @@ def _printed_end(error: BaseException, environment: Mapping[str, str]) -> EarlyE
         from skillgym_action.cli.usage_errors import usage_message
 
         return printed(error.exit_code, f"error: {usage_message(error)}")
-    if isinstance(error, KeyboardInterrupt | click.Abort):
+    if isinstance(error, click.Abort):
         return printed(ExitCode.CANCELLED, "cancelled")
     if isinstance(error, OSError | SystemExit):  # click and rich exit when the reader has closed stdout
         code = _output_error()
@@ -217,7 +246,10 @@ def _print_error(message: str, environment: Mapping[str, str] = NOTHING) -> None
 
     # Redacted before escaping, which may change the characters of a secret, and after it, which may produce one.
     redacted = Redactor.of_environment(environment).text
-    text = redacted("\n".join(map(terminal_text, redacted(message).splitlines())))
+    _print_line(redacted("\n".join(map(terminal_text, redacted(message).splitlines()))))
+
+
+def _print_line(text: str) -> None:
     with suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)  # noqa: T201
 

@@ -239,4 +239,4 @@ def test_stored_results_have_groups_as_well(told):
 def test_the_command_line_has_no_groups(told):
     found = skillgym("run", "--verbose", cwd=told)
     assert "::group::" not in found.err
-    assert "bad: final output" in found.err
+    assert "bad [sh]: final output" in found.err

@@ -610,7 +610,7 @@ def test_what_the_agent_said_is_shown_on_demand_and_is_no_command(tmp_path):
     repository(tmp_path, files)
     assert "evil" not in run(tmp_path).err
     shown = run(tmp_path, "--verbose").err.splitlines()
-    assert shown[shown.index("one: final output") + 1 :][:2] == ["    : :error::evil", "    ## [error]xred"]
+    assert shown[shown.index("one [sh]: final output") + 1 :][:2] == ["    : :error::evil", "    ## [error]xred"]
 
 
 def on_a_terminal(folder: Path, *args: str, **env: str) -> str:

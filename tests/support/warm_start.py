@@ -11,12 +11,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+import time
 from functools import cache
 from multiprocessing import get_context
-from multiprocessing.reduction import DupFd
 from pathlib import Path
 from pkgutil import walk_packages
+from selectors import EVENT_READ, DefaultSelector
 from typing import TYPE_CHECKING
 
 import skillgym_action
@@ -25,8 +25,8 @@ from skillgym_action.cli import hardening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from multiprocessing.connection import Connection
     from multiprocessing.context import ForkServerContext
-    from typing import Any
 
 ENTRIES = {"skillgym-action": entry_points.main, "skillgym-action-entrypoint": entry_points.action}
 RUNS: list[str] = []
@@ -46,25 +46,39 @@ def warm_run(
 ) -> subprocess.CompletedProcess[bytes]:
     """A run of a console script of the tool. Raises TimeoutExpired after ``limit`` seconds, and ends it."""
     RUNS.append(program.name)
-    argv = [str(program), *args]
-    pipes = [os.pipe(), os.pipe()]
-    with ThreadPoolExecutor(2) as readers:
-        outputs = [DupFd(write) for _, write in pipes]
-        run = _fork_server().Process(target=_run, args=(argv, str(cwd), dict(env), outputs))
-        run.start()
-        for _, write in pipes:
-            os.close(write)
-        out, error = (readers.submit(_content, read) for read, _ in pipes)
-        run.join(limit)
-        if run.exitcode is None:
+    argv, until = [str(program), *args], time.monotonic() + limit
+    (out, out_of_child), (error, error_of_child) = (_fork_server().Pipe(duplex=False) for _ in range(2))
+    # The server passes these ends to the child as it begins. This process keeps none: else it would wait for an end of
+    # the output of a child that died before it took them.
+    outputs = (out_of_child, error_of_child)
+    run = _fork_server().Process(target=_run, args=(argv, str(cwd), dict(env), outputs))
+    run.start()
+    for output in outputs:
+        output.close()
+    with out, error:
+        texts = _contents([out.fileno(), error.fileno()], until)
+        run.join(max(0, until - time.monotonic()))
+        if texts is None or run.exitcode is None:
             run.kill()
             raise subprocess.TimeoutExpired(argv, limit)
-        return subprocess.CompletedProcess(argv, run.exitcode, out.result(limit), error.result(limit))
+    return subprocess.CompletedProcess(argv, run.exitcode, *texts)
 
 
-def _content(descriptor: int) -> bytes:
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read()
+def _contents(descriptors: list[int], until: float) -> list[bytes] | None:
+    """All that is written to pipes; None if they are still open at ``until``, on the clock ``time.monotonic``."""
+    found = {descriptor: bytearray() for descriptor in descriptors}
+    with DefaultSelector() as selector:
+        for descriptor in descriptors:
+            selector.register(descriptor, EVENT_READ)
+        while selector.get_map():
+            if (left := until - time.monotonic()) <= 0:
+                return None
+            for key, _ in selector.select(left):
+                if chunk := os.read(key.fd, 1 << 16):
+                    found[key.fd] += chunk
+                else:
+                    selector.unregister(key.fd)
+    return [bytes(text) for text in found.values()]
 
 
 @cache
@@ -77,10 +91,11 @@ def _fork_server() -> ForkServerContext:
     return context
 
 
-def _run(argv: list[str], cwd: str, env: dict[str, str], outputs: list[Any]) -> None:
+def _run(argv: list[str], cwd: str, env: dict[str, str], outputs: tuple[Connection, ...]) -> None:
     """In the new process: become the tool, which ends the process itself."""
     for number, output in enumerate(outputs, 1):
-        os.dup2(output.detach(), number)
+        os.dup2(output.fileno(), number)
+        output.close()
     os.chdir(cwd)
     sys.argv[:] = argv
     tempfile.tempdir = None

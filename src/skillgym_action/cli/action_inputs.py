@@ -26,6 +26,7 @@ from skillgym_action.settings.option_types import PRINTED
 from skillgym_action.settings.options import inputs_of_settings, validated_settings
 from skillgym_action.settings.resolve import run_directory
 from skillgym_action.settings.trend_options import TREND_PAGE
+from skillgym_action.settings.written_reports import is_results_file
 from skillgym_action.text.escaping import terminal_text
 
 if TYPE_CHECKING:
@@ -133,6 +134,9 @@ def settings_of(inputs: Mapping[str, str], *, container: bool = True) -> Setting
     if container:
         folders = [name for name in ("output", "record", "resume") if name in fields]  # `auto` passes as one
         fields |= {name: _inside(str(fields[name]), f"input {written[name]}: ") for name in folders}
+    if is_results_file(str(fields.get("output", ""))):
+        named = f"input report-dir: {fields['output']} is the name of a file, but the run directory is a folder"
+        raise UsageError(named, remedy="write a file of results with the input reports, such as results=results.json")
     fields.setdefault("install_agents", True)
     fields["no_html"] = not _boolean(inputs, "html")
     return validated_settings({**fields, "no_color": True}, lambda name: f"input {written.get(name, name)}")
@@ -190,7 +194,7 @@ def _show_trend(context: LaunchContext, settings: Settings, inputs: Mapping[str,
 
 def _run_in(context: LaunchContext, settings: Settings, config: Config, inputs: Mapping[str, str]) -> int:
     directory = run_directory(settings, config, context)
-    settings = settings.model_copy(update={"output": str(directory)})
+    settings = settings.model_copy(update={"output": f"{directory}/"})
     try:
         if _mode(inputs) == "report":
             settings = settings.model_copy(update={"compare_suites": True})

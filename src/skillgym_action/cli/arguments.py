@@ -21,7 +21,7 @@ from skillgym_action.cli.command_classes import (
 from skillgym_action.model.errors import Problem, PublishError, SkillgymError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from click.shell_completion import CompletionItem
 
@@ -102,9 +102,9 @@ class SettingsCommand(HelpfulCommand):
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             if as_json:
-                from skillgym_action.cli.usage_errors import usage_message
+                from skillgym_action.cli.usage_errors import print_errors, usage_message
 
-                _print_errors((Problem(message=usage_message(error)),), error.exit_code, _environment(parent))
+                print_errors((Problem(message=usage_message(error)),), error.exit_code, _environment(parent))
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -115,16 +115,10 @@ class SettingsCommand(HelpfulCommand):
             raise  # the command's own document has been printed
         except SkillgymError as error:
             if ctx.params.get("as_json"):
-                _print_errors(error.problems, error.exit_code, _environment(ctx))
+                from skillgym_action.cli.usage_errors import print_errors
+
+                print_errors(error.problems, error.exit_code, _environment(ctx))
             raise
-
-
-def _print_errors(problems: Iterable[Problem], exit_code: int, environment: Mapping[str, str]) -> None:
-    from skillgym_action.cli.json_documents import ErrorDocument, print_document, problem_parts
-    from skillgym_action.text.redaction import Redactor
-
-    document = ErrorDocument(exit_code=exit_code, errors=problem_parts(problems))
-    print_document(document, Redactor.of_environment(environment))
 
 
 @cache
@@ -196,6 +190,14 @@ def run(*, as_json: bool, **fields: Any) -> int:
     from skillgym_action.cli.run import run_suites
 
     return run_suites(_settings_to_print(fields, as_json=as_json), _context())
+
+
+class _BenchCommand(SettingsCommand):
+    settings_name = "run"
+
+
+BENCH = "Same as run; the name of this command in x bench."
+cli.add_command(_BenchCommand("bench", callback=run.callback, params=run.params, help=BENCH))
 
 
 @cli.command(name="list", cls=SettingsCommand)

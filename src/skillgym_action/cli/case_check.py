@@ -28,7 +28,7 @@ from skillgym_action.repository.reference_solutions import problem_with, solutio
 from skillgym_action.settings import resolve
 from skillgym_action.settings.baseline_options import ReportOptions
 from skillgym_action.settings.engine_options import LOCAL
-from skillgym_action.settings.written_reports import PublishOptions
+from skillgym_action.settings.written_reports import PublishOptions, output_directory
 from skillgym_action.stages.plan import filter_warnings, plan
 from skillgym_action.text.escaping import terminal_line
 
@@ -77,7 +77,7 @@ def _check_cases(settings: Settings, context: LaunchContext, stand_in: StandIn, 
     terminal = terminal_for(settings, context)
     with TemporaryDirectory(prefix="skillgym-") as temporary:
         directory = Path(temporary) / "run"
-        if settings.output:
+        if output_directory(settings.output):
             directory = resolve.run_directory(settings, config, context)
         with wiring.open_services(context, directory, QuietTerminal(terminal), options) as services:
             report = pipeline.run(services, (), options, command="check", show=lambda _: None)
@@ -108,7 +108,7 @@ def _options_with(options: Options, checked: _CheckedCases) -> Options:
         execute=execute,
         install_agents=replace(options.install_agents, install_agents=False),
         report=ReportOptions(),
-        publish=PublishOptions(workspace=options.publish.workspace),
+        publish=PublishOptions(workspace=options.publish.workspace, reports=options.publish.reports),
         templates=None,
         judge=JudgeConfig(api="anthropic", model="none", problem=JUDGE_NOT_ASKED),
     )

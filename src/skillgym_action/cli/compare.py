@@ -35,6 +35,7 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.baseline_options import ReportOptions
 from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.settings.option_types import PRINTED
+from skillgym_action.settings.written_reports import names_results_file, output_directory
 from skillgym_action.storage.session_artifacts import artifact_root
 from skillgym_action.storage.stored_runs import stored_reports
 
@@ -87,7 +88,7 @@ def _options(options: Options, settings: Settings, context: LaunchContext, base:
         max_error_rate=settings.max_error_rate,
         min_uplift=settings.min_uplift,
     )
-    publish = replace(options.publish, html=options.publish.html and settings.output is not None)
+    publish = replace(options.publish, html=options.publish.html and bool(output_directory(settings.output)))
     compared = ReportOptions(baseline=context.cwd / base, named=base)
     return replace(options, gate=gate, report=compared, publish=publish, store=None)
 
@@ -96,10 +97,13 @@ def _run_directory(
     settings: Settings, context: LaunchContext, config: Config, sides: Iterable[StoredReports], stack: ExitStack
 ) -> Path:
     """The run directory; without ``--output`` one that is removed when ``stack`` is closed. Raises UsageError."""
-    if not settings.output:
+    files = [context.cwd / file for side in sides for file, _ in side]
+    if names_results_file(settings.output, context.cwd, files):
+        raise UsageError("--output is a file that is compared", remedy="name another file")
+    if not output_directory(settings.output):
         return Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-"))) / "run"
     directory = resolve.run_directory(settings, config, context)
-    if any(directory == (context.cwd / file).parent.resolve() for side in sides for file, _ in side):
+    if any(directory == file.parent.resolve() for file in files):
         raise UsageError("--output is a run that is compared", remedy="name another folder")
     return directory
 

@@ -238,8 +238,8 @@ COMPLETERS: Mapping[str, Callable[[Request], list[CompletionItem[str]]]] = Mappi
         "session": RUN_OR_FILE,
         "directory": RUN_OR_FOLDER,
         "name": partial(_one, _schemas),
-        **dict.fromkeys(("plan", "snapshots", "to", "tls_ca", "tls_cert", "tls_key"), FILE),
-        **dict.fromkeys(("output", "output_dir", "suites_from", "skill", "template_dir", "record", "cwd"), FOLDER),
+        **dict.fromkeys(("plan", "output", "snapshots", "to", "tls_ca", "tls_cert", "tls_key"), FILE),
+        **dict.fromkeys(("output_dir", "suites_from", "skill", "template_dir", "record", "cwd"), FOLDER),
     }
 )
 """Parameter -> how it is completed. Others have free values: numbers, times, texts."""
@@ -248,7 +248,6 @@ COMMAND_COMPLETERS: Mapping[tuple[str, str], Callable[[Request], list[Completion
         ("init", "suite_format"): partial(_one, _starter_formats),
         ("compare", "base"): RUN_OR_FILE,
         ("promote", "runner"): partial(_one, lambda request: request.names.runners),
-        ("trend", "output"): FILE,
     }
 )
 """Command and parameter -> the same, where it differs."""

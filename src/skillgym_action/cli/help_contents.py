@@ -44,7 +44,7 @@ OPTION_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 COMMAND_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Commands to start with": ("init", "doctor", "check"),
-        "Commands that run cases": ("list", "run", "worker"),
+        "Commands that run cases": ("list", "run", "bench", "worker"),
         "Commands for stored runs": (
             "view",
             "report",
@@ -78,6 +78,10 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
             ("Run each case 5 times, 4 sessions in parallel, for at most $2", "run --repeat 5 -j 4 --max-cost 2"),
             ("Run the executions again that were not green", "run --last-failed --verbose"),
             ("Compare with the results of the base branch", "run --store branch --baseline auto --fail-on regression"),
+        ),
+        "bench": (
+            ("Run a suite, 4 sessions in parallel", "bench bench/core.json --concurrent 4"),
+            ("Write the results to a file, and show the answers of agents", "bench --output results.json --verbose"),
         ),
         "list": (
             ("List all executions", "list"),

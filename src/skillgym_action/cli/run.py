@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from skillgym_action import pipeline, wiring
 from skillgym_action.model.errors import UsageError
-from skillgym_action.model.verdicts import GREEN
 from skillgym_action.plan_checks import check_plan, futility_rule, planned_sessions
-from skillgym_action.reporters.terminal import render
+from skillgym_action.reporters.terminal import execution_name, render
 from skillgym_action.reporters.wording import counted, listed, money
 from skillgym_action.settings import resolve
 from skillgym_action.settings.engine_options import check_engine
@@ -61,13 +60,15 @@ def _with_last_failed(options: Options, settings: Settings, config: Config, cont
     which nothing ran, such as after a misspelt ``-k``, says nothing about what fails: the one before it counts.
     """
     from skillgym_action.cli.terminal import terminal_for
+    from skillgym_action.settings.written_reports import output_directory
     from skillgym_action.storage.last_run import failed_executions, failed_in_quarantine, last_runs, results_time
     from skillgym_action.storage.stored_runs import stored_reports
 
     if settings.resume:
         raise UsageError("--last-failed with --resume: a resumed run has its own executions", remedy="leave one out")
     folder = resolve.run_directories(settings, config, context)
-    named = context.cwd / settings.output if settings.output else None
+    output = output_directory(settings.output)
+    named = context.cwd / output if output else None
     candidates = [named] if named and results_time(named) is not None else last_runs(folder)
     stored = ((path, stored_reports([str(path)], context.cwd)[0][1]) for path in candidates)
     last, report = next(((path, report) for path, report in stored if report.results), (None, None))
@@ -234,7 +235,7 @@ def exit_code_of(report: RunReport) -> int:
 def show_report(
     terminal: Terminal, report: RunReport, directory: Path, settings: Settings, *, run_directory: str = ""
 ) -> None:
-    """Show the result of a run; with ``--quiet`` only the verdict, with ``--verbose`` also final outputs.
+    """Show the result of a run; with ``--quiet`` only the verdict, with ``--verbose`` also all final outputs.
 
     ``run_directory``: how artifacts are found from the working directory; "": they are in several folders.
     """
@@ -246,9 +247,9 @@ def show_report(
     pieces = tuple(render(report, color=not settings.no_color, run_directory=run_directory, red=red))
     terminal.show(pieces[-1:] if settings.quiet else ("\n", *pieces))
     if settings.verbose and not terminal.log:
-        for result in report.results:
-            if result.status not in GREEN and result.final_output:
-                terminal.progress(f"{terminal_line(result.case_id)}: final output")
+        for result in report.all_results:
+            if result.final_output:
+                terminal.progress(f"{execution_name(result)}: final output")
                 terminal.untrusted(result.final_output)
     if not settings.quiet:
         # A container has other paths than the job.

@@ -10,9 +10,20 @@ from click.core import ParameterSource
 from skillgym_action.model.errors import meant_word
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from skillgym_action.model.errors import Problem
 
 PROGRAM = "skillgym-action"
+
+
+def print_errors(problems: Iterable[Problem], exit_code: int, environment: Mapping[str, str]) -> None:
+    """Print the document of a command that ended with errors, redacted."""
+    from skillgym_action.cli.json_documents import ErrorDocument, print_document, problem_parts
+    from skillgym_action.text.redaction import Redactor
+
+    document = ErrorDocument(exit_code=exit_code, errors=problem_parts(problems))
+    print_document(document, Redactor.of_environment(environment))
 
 
 def usage_message(error: click.ClickException) -> str:

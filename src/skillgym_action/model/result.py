@@ -199,6 +199,11 @@ class Result:
     def score(self) -> float | None:
         return self.judgement.score
 
+    @property
+    def is_only_compared(self) -> bool:
+        """Whether it is in an arm that does not decide, as far as the arms of the suite are known."""
+        return any(arm.name == self.arm and not arm.decides for arm in self.suite.arms)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionResult:

@@ -46,6 +46,7 @@ class LiveTable:
         self._task = self._progress.add_task("executions", total=total)
         self._running: dict[tuple[str, str, str, str | None], Text] = {}
         self._counts: Counter[Status] = Counter()
+        self._only_compared = 0
         self._known: list[float] = []
         self._complete = True
         self._lock = Lock()
@@ -78,7 +79,10 @@ class LiveTable:
         with self._lock:
             runner = result.runner.id if result.runner else ""
             self._running.pop((result.suite.path, result.case_id, runner, result.arm), None)
-            self._counts[result.status] += 1
+            if result.is_only_compared:
+                self._only_compared += 1
+            else:
+                self._counts[result.status] += 1
             if result.cost.usd is not None:
                 self._known.append(result.cost.usd)
             elif result.attempts:
@@ -88,7 +92,7 @@ class LiveTable:
     @property
     def done(self) -> int:
         """Results so far."""
-        return self._counts.total()
+        return self._counts.total() + self._only_compared
 
     def refresh(self) -> None:
         """Draw now; four times a second it happens anyway."""
@@ -99,6 +103,8 @@ class LiveTable:
             counts = [
                 (f"{count} {status}   ", _COLOURS[status]) for status in Status if (count := self._counts[status])
             ]
+            if self._only_compared:
+                counts.append((f"{self._only_compared} only compared   ", "dim"))
             spent = money(sum(self._known) if self._known else None, complete=self._complete)
             shown, more = list(self._running.values())[:MAX_LIVE_ROWS], len(self._running) - MAX_LIVE_ROWS
         running = Table.grid(padding=(0, 1))

@@ -12,6 +12,7 @@ from skillgym_action.limits import (
     MAX_TERMINAL_MESSAGE_CHARACTERS,
 )
 from skillgym_action.model.samples import is_flaky, passed_after_failure
+from skillgym_action.model.totals import totals
 from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.reporters.attempt_wording import attempt_sentences
 from skillgym_action.reporters.carried_wording import carried_fact, origin_in_words, origins, saved
@@ -43,6 +44,7 @@ from skillgym_action.reporters.wording import (
     retries,
     runner_id,
     suites_from,
+    tallied,
     tally,
     telling_reasons,
     verdict,
@@ -69,11 +71,14 @@ _VERDICTS = {"passed": "32", "failed": "31", "inconclusive": "33", "not-gated": 
 
 
 def finished_line(result: Result, done: int, total: int, *, color: bool = False) -> str:
-    """`` 3/40 ✓ edit [claude] passed  12 s  $0.20``."""
+    """`` 3/40 ✓ edit [claude] passed  12 s  $0.20``; what cannot fail the run has no color."""
     sign, shade = SIGNS[result.status]
+    if result.is_only_compared or result.quarantine:
+        shade = "2"
     facts = [
-        f"{_name(result)}{f' {terminal_line(result.arm)}' if result.arm else ''}",
+        execution_name(result),
         "passed, flaky" if passed_after_failure(result) else str(result.status),
+        "only compared" if result.is_only_compared else "",
         "in quarantine" if result.quarantine else "",
     ]
     if result.attempts:
@@ -111,6 +116,7 @@ def render(
     yield from (f"slowed {terminal_line(line)}\n\n" for line in report.slowed)
     yield from _rates(report)
     yield from _uplifts(report)
+    yield from _only_compared(report)
     yield from _most_expensive(report)
     yield _verdict_line(report, color=color)
 
@@ -183,6 +189,18 @@ def _uplifts(report: RunReport) -> Iterator[str]:
     yield "\n" if report.uplifts else ""
 
 
+def _only_compared(report: RunReport) -> Iterator[str]:
+    """A line for each arm with executions that are red, and do not fail the run."""
+    for arm in dict.fromkeys(result.arm for result in report.other_arms):
+        sums = totals([result for result in report.other_arms if result.arm == arm])
+        words = [words for status, words in tallied(sums) if status in RED]
+        if words:
+            yield (
+                f"note in the arm {terminal_line(arm or '')}, {', '.join(words)} of {sums.executions}: "
+                "this arm is only compared with the deciding arm, so these executions do not fail the run\n\n"
+            )
+
+
 def _comparison(comparison: Comparison) -> Iterator[str]:
     """What else differs, the rates, the executions that the tests name, the verdict."""
     for found in comparison.differences[:MAX_LISTED_NAMES]:
@@ -194,6 +212,11 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
             yield f"{word}: {_name(pair.after)} {pair_change(pair)}"
     words = comparison_verdict(comparison)
     yield VERDICTS[comparison.verdict].lower() + (f": {words}" if words else "")
+
+
+def execution_name(result: Result) -> str:
+    """``edit [claude]``, and the arm: ``edit [claude] with_skill``."""
+    return f"{_name(result)}{f' {terminal_line(result.arm)}' if result.arm else ''}"
 
 
 def _name(result: Result) -> str:

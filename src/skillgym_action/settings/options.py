@@ -29,7 +29,6 @@ from skillgym_action.documents.option_values import (
     known,
 )
 from skillgym_action.formats import FORMAT_ALIASES, FORMATS
-from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
 from skillgym_action.reporters import FOLDER_REPORTS, REPORTERS
@@ -49,6 +48,7 @@ from skillgym_action.settings.option_types import (
     Stop,
     StoreName,
 )
+from skillgym_action.settings.publisher_settings import PublisherSettings
 from skillgym_action.settings.sandbox_options import SandboxFields, SandboxOptions
 from skillgym_action.settings.shard_options import ShardSettings
 from skillgym_action.settings.trend_options import TrendSettings
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from skillgym_action.user_templates.template_folder import TemplateSources
 
 
-class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, EngineSettings):
+class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, EngineSettings, PublisherSettings):
     """What users can set, with the option and the input for each field; None or empty: not set.
 
     Times are in seconds, money in US dollars.
@@ -156,7 +156,13 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     # --- how sessions run
     jobs: Annotated[
         PositiveInt | None,
-        Option((*RUN, "list"), "N", "Number of parallel sessions; more than 1 implies --schedule parallel.", short="j"),
+        Option(
+            (*RUN, "list"),
+            "N",
+            "Number of parallel sessions; more than 1 implies --schedule parallel.",
+            short="j",
+            aliases=("concurrent",),
+        ),
         Input("jobs"),
     ] = None
     schedule: Annotated[
@@ -332,10 +338,9 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         ),
         Input("store"),
     ] = None
-    store_write: Annotated[
-        bool,
-        Option(DECIDE, None, "Outside GitHub: add the results of this run to the store."),
-    ] = False
+    store_write: Annotated[bool, Option(DECIDE, None, "Outside GitHub: add the results of this run to the store.")] = (
+        False
+    )
 
     reuse: Annotated[
         Reuse | None,
@@ -350,7 +355,11 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
     # --- what is written and shown
     output: Annotated[
         str | None,
-        Option((*GATE, "check"), "DIR", "Run directory (default: .skillgym-results/<UTC time>-<random>)."),
+        Option(
+            (*GATE, "check"),
+            "DIR|FILE.json",
+            "Run directory (default: .skillgym-results/<UTC time>-<random>), or a .json file to write the results to.",
+        ),
         Input("report-dir"),
     ] = None
     report: Annotated[
@@ -371,15 +380,8 @@ class Settings(ForeignSettings, TrendSettings, ShardSettings, SandboxFields, Eng
         Input("template-dir"),
     ] = None
     no_html: Annotated[bool, Option(GATE, None, "Do not write report.html.")] = False
-    comment: Annotated[CommentMode | None, known(get_args(CommentMode)), Input("comment")] = None
-    comment_when: Annotated[CommentWhen | None, known(get_args(CommentWhen)), Input("comment-when")] = None
-    comment_id: Annotated[str | None, Input("comment-id")] = None
-    review_comments: Annotated[bool | None, Input("review-comments")] = None
-    status: Annotated[StatusMode | None, known(get_args(StatusMode)), Input("status")] = None
     verbose: Annotated[
-        bool,
-        Option(GATE, None, "Show the final outputs of executions that are not green.", short="v"),
-        Input("verbose"),
+        bool, Option(GATE, None, "Show the final outputs of all executions.", short="v"), Input("verbose")
     ] = False
     quiet: Annotated[bool, Option(GATE, None, "Show only errors and the verdict.", short="q")] = False
     no_color: Annotated[bool, Option((*GATE, "doctor"), None, "Disable colored output.")] = False

@@ -37,7 +37,7 @@ from skillgym_action.settings.runners import configured_runners
 from skillgym_action.settings.sandbox_options import configured_container, sandbox_options
 from skillgym_action.settings.shard_options import with_shard
 from skillgym_action.settings.suite_options import LoadOptions, discover_options
-from skillgym_action.settings.written_reports import PublishOptions
+from skillgym_action.settings.written_reports import OUTPUT_FILE, PublishOptions, is_results_file, output_directory
 from skillgym_action.storage.journal_file import JOURNAL
 
 if TYPE_CHECKING:
@@ -135,6 +135,9 @@ def _load_options(settings: Settings, config: Config, context: LaunchContext) ->
 def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
     """Raises UsageError for a path that leads through a symbolic link of the checkout, or out of a job's workspace."""
     for kind, path in files_of(settings):
+        if kind == OUTPUT_FILE and (context.cwd / path).is_dir():
+            what = f"--output {path} is a folder, but a name that ends in .json is a results file"
+            raise UsageError(what, remedy=f"name another file, or write {path}/ for a run directory")
         refuse_written(context.cwd / path, f"the {kind} report {path}", context)
     if settings.record:
         refuse_written(context.cwd / settings.record, f"--record {settings.record}", context)
@@ -144,7 +147,8 @@ def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
 
 def files_of(settings: Settings) -> tuple[tuple[str, str], ...]:
     """The reports that are written to files, as (kind, path)."""
-    return tuple((kind, path) for kind, path in settings.report if path != PRINTED)
+    output = [(OUTPUT_FILE, settings.output)] if settings.output and is_results_file(settings.output) else []
+    return tuple((kind, path) for kind, path in (*settings.report, *output) if path != PRINTED)
 
 
 def _environment_for_suites(context: LaunchContext) -> dict[str, str]:
@@ -428,14 +432,15 @@ def _skills(settings: Settings, config: Config, context: LaunchContext) -> Skill
 def run_directory(settings: Settings, config: Config, context: LaunchContext) -> Path:
     """The run directory: ``--output``, the run to resume, or a new name below the folder of run directories.
 
-    With ``--resume auto`` the attempts of a job have the same name.
+    With ``--resume auto`` the attempts of a job have the same name. A file in ``--output`` is no run directory.
 
     Raises UsageError, also for a directory in the checkout that a symbolic link leads to.
     """
-    output = Path(os.path.normpath(context.cwd / settings.output)) if settings.output else None
-    named = settings.output or (settings.resume and settings.resume != RESUME_AUTO)
+    directory_option = output_directory(settings.output)
+    output = Path(os.path.normpath(context.cwd / directory_option)) if directory_option else None
+    named = directory_option or (settings.resume and settings.resume != RESUME_AUTO)
     if settings.output_dir and named:
-        other = "--output" if settings.output else "--resume"
+        other = "--output" if directory_option else "--resume"
         raise UsageError(
             f"{other} and --output-dir: the one names the run directory, the other the folder of a new one",
             remedy="leave one of them out",
@@ -451,7 +456,7 @@ def run_directory(settings: Settings, config: Config, context: LaunchContext) ->
     else:
         directory = run_directories(settings, config, context) / f"{Clock().now():%Y%m%dT%H%M%SZ}-{os.urandom(3).hex()}"
     context.checkout.refuse(directory, "the run directory")
-    shown = directory if attempt.auto else settings.resume or settings.output or directory
+    shown = directory if attempt.auto else settings.resume or directory_option or directory
     refuse_outside(directory, f"the run directory {shown}", context)
     return directory
 

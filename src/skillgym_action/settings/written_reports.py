@@ -6,20 +6,50 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
+    from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.session_artifacts import ArtifactSource
     from skillgym_action.reporters.markdown import Templates
     from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
+
+
+OUTPUT_FILE = "output"
+"""The kind of the report in ``--output``: x bench's results if all suites have its format, else ``results.json``."""
+
+
+def is_results_file(output: str) -> bool:
+    """Whether ``--output`` names a file for the results; with a slash at its end it is a run directory."""
+    return output.lower().endswith(".json")
+
+
+def output_directory(output: str | None) -> str | None:
+    """The run directory that ``--output`` names; None if there is none."""
+    return None if output is None or is_results_file(output) else output
+
+
+def names_results_file(output: str | None, cwd: Path, files: Iterable[Path]) -> bool:
+    """Whether ``--output`` names one of the files, which a command reads."""
+    if output is None or not is_results_file(output):
+        return False
+    return (cwd / output).resolve() in [file.resolve() for file in files]
+
+
+def kind_for(report: RunReport, kind: str) -> str:
+    """The name of the reporter for a report of that kind; for ``OUTPUT_FILE``, it depends on the suites."""
+    if kind != OUTPUT_FILE:
+        return kind
+    return "x-bench" if {suite.format for suite in report.suites} == {"x-bench"} else "results"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublishOptions:
     """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
 
-    ``printed``: the kind of report that goes to standard output. Paths in step outputs are relative to ``workspace``;
-    ``templates``: the user's; ``artifacts``: what reports about sessions show; ``excerpts``: what summary and comment
-    quote of them.
+    The kind of a report may be ``OUTPUT_FILE``. ``printed``: the kind of report that goes to standard output. Paths in
+    step outputs are relative to ``workspace``; ``templates``: the user's; ``artifacts``: what reports about sessions
+    show; ``excerpts``: what summary and comment quote of them.
     """
 
     reports: tuple[tuple[str, Path], ...] = ()

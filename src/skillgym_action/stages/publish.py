@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.errors import ConfigError, OutputError, Problem, PublishError
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters import FOLDER_REPORTS, reporter_named
+from skillgym_action.settings.written_reports import kind_for
 from skillgym_action.storage.run_directory import REPORTS
 from skillgym_action.text.escaping import printed_json, printed_text, terminal_line
 
@@ -108,7 +109,8 @@ def _write_files(
 
     notes: list[Problem] = []
     own = ((kind, directory.path / name) for kind, name in REPORT_FILES if kind != "html" or options.html)
-    for kind, path in (found for found in (*own, *options.reports) if (found[0] in OF_ARTIFACTS) == of_artifacts):
+    more = ((kind_for(report, kind), path) for kind, path in options.reports)
+    for kind, path in (found for found in (*own, *more) if (found[0] in OF_ARTIFACTS) == of_artifacts):
         with _collecting(problems, path):
             if kind in FOLDER_REPORTS:
                 write_skill_creator(directory, report, path)

@@ -11,7 +11,9 @@ from builders import run_report
 from hostile import any_text
 from runner_parsers import commands
 from skillgym_action.comparison.comparison import compare
+from skillgym_action.model.arm import Arm
 from skillgym_action.model.execution import Execution
+from skillgym_action.model.quarantine import Quarantine
 from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.reporters.live import LiveTable
 from skillgym_action.reporters.rate_wording import BAD_DAY
@@ -210,3 +212,50 @@ def test_the_slowest_and_the_most_expensive_executions_are_listed_in_order():
     report = run_report("a passed 9s $?\nb passed 5s $0.50\nc passed 30s $0.10\nd passed 3s $2\ne skipped")
     assert "slowest c [claude] 30 s, a [claude] 9.0 s, b [claude] 5.0 s\n" in shown(report)
     assert "most expensive d [claude] $2.00, b [claude] $0.50, c [claude] $0.10\n" in shown(report)
+
+
+# --- what cannot fail the run -------------------------------------------------------------------------
+
+ARMS = (Arm(name="with", decides=True), Arm(name="without"))
+
+
+def in_arm(result, name):
+    """The result in an arm of its suite, which has ``ARMS``."""
+    return replace(result, suite=replace(result.suite, arms=ARMS), arm=name)
+
+
+def test_an_execution_that_is_only_compared_is_not_red():
+    result = run_report("fix failed: expected a file").results[0]
+    assert "\x1b[31m✗\x1b[0m" in finished_line(in_arm(result, "with"), 1, 2, color=True)
+    line = finished_line(in_arm(result, "without"), 2, 2, color=True)
+    assert "\x1b[2m✗\x1b[0m fix [claude] without  failed  only compared  " in line
+    assert "\x1b[31m" not in line
+
+
+def test_an_execution_in_quarantine_is_not_red():
+    result = replace(
+        run_report("fix failed: x").results[0], quarantine=Quarantine(reason="x", owner="o", expires="2030-01-01")
+    )
+    assert "\x1b[31m" not in finished_line(result, 1, 1, color=True)
+
+
+def test_the_end_says_that_failures_of_other_arms_do_not_fail_the_run():
+    passed, *others = run_report("a passed\nb failed: x\nc errored timeout: y\nd passed").results
+    report = run_report("a passed", results=(passed,), other_arms=tuple(in_arm(one, "without") for one in others))
+    assert (
+        "note in the arm without, 1 failed, 1 could not be judged of 3: "
+        "this arm is only compared with the deciding arm, so these executions do not fail the run\n"
+    ) in shown(report)
+    green = replace(report, other_arms=report.other_arms[-1:])
+    assert "note in the arm" not in shown(green)
+
+
+def test_the_live_table_counts_what_is_only_compared_apart():
+    first, second = run_report("a passed $0.20\nb failed $0.10: x").results
+    screen = Screen()
+    with LiveTable(2, color=False, stream=screen) as table:
+        table.finished(in_arm(first, "with"))
+        table.finished(in_arm(second, "without"))
+        table.refresh()
+        assert table.done == 2
+    assert "1 passed   1 only compared   cost $0.30" in SEQUENCE.sub("", screen.getvalue())

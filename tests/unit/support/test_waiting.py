@@ -23,5 +23,5 @@ def test_the_content_of_a_file_that_a_thread_writes_later(tmp_path):
 def test_what_never_comes_is_named(tmp_path):
     with pytest.raises(AssertionError, match="after 0 s still not seen: a reply"):
         until(lambda: None, "a reply", limit=0)
-    with pytest.raises(AssertionError, match="content of .*/marker"):
+    with pytest.raises(AssertionError, match=r"content of .*/marker"):
         until_written(tmp_path / "marker", limit=0)
