@@ -441,7 +441,7 @@ def swapping(root):
         thread.join()
 
 
-ROUNDS = 2_000  # a second's on a quiet machine
+ROUNDS = 1_000
 
 
 OPERATIONS = {
