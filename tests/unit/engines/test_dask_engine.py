@@ -27,6 +27,7 @@ TICKET = Ticket(suite="s", case="c", runner="r", digest="d", repetition=1, sessi
 ANNOUNCEMENT = Announcement(
     run="run", settings="{}", cwd=".", files=b"", digest="d", has_git=False, versions=own_versions()
 )
+HANGS_AFTER = 30.0  # seconds
 
 
 def worker(silent: float = 0.0) -> dict[str, Any]:
@@ -177,12 +178,12 @@ class Opened:
     def close(self) -> None:
         """End the ticket and the engine."""
         self.engine.cancel()
-        self.thread.join(LIMIT)
+        self.thread.join(HANGS_AFTER)
         self.engine.close()
 
     def ended(self) -> BaseException | None:
-        """The error, as soon as the ticket has ended."""
-        self.thread.join(LIMIT)
+        """The error, as soon as the ticket has ended; None if it does not."""
+        self.thread.join(HANGS_AFTER)
         return self.error
 
 

@@ -22,7 +22,7 @@ from skillgym_action.model.result import Judgement, SessionResult
 from skillgym_action.model.session_report import Cost, Trouble, Usage
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.engine_options import EngineOptions
-from waiting import LIMIT, until
+from waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from skillgym_action.storage.run_directory import RunDirectory
 
 OPTIONS = EngineOptions(address="tcp://127.0.0.1:1")
-HANGS_AFTER = LIMIT  # then the run is cancelled
+HANGS_AFTER = 30.0  # seconds; then the run is cancelled, or what a test waits for is missed
 PASSED = b"passed"
 PROVIDER = b'{"kind": "provider", "message": "overloaded", "retry_after": 0.3}'
 
@@ -142,7 +142,7 @@ def test_sessions_that_wait_for_a_retry_keep_no_slot(run: Callable[..., RunRepor
 
 def test_while_one_waits_for_a_retry_another_uses_its_slot(run: Callable[..., RunReport]) -> None:
     engine, clock = Slots(1, fails_first(PROVIDER)), FakeClock()
-    clock.during_a_wait = lambda: until(lambda: len(engine.begun) > 1, "another session in the slot")
+    clock.during_a_wait = lambda: until(lambda: len(engine.begun) > 1, "another session in the slot", limit=HANGS_AFTER)
     report = run(engine, number=2, clock=clock)
     assert statuses(report) == ["passed"] * 2
     assert {ticket.case for ticket in engine.begun[:2]} == {"c0", "c1"}
@@ -158,9 +158,9 @@ def test_sessions_that_wait_for_a_slot_keep_no_place(run: Callable[..., RunRepor
     )
 
     def while_none_may_start() -> None:
-        until(lambda: len(observer.ended) == 3, "the end of the three other sessions")
+        until(lambda: len(observer.ended) == 3, "the end of the three other sessions", limit=HANGS_AFTER)
         seen = engine.looks
-        until(lambda: engine.looks > seen + 3, "looks for a free slot")
+        until(lambda: engine.looks > seen + 3, "looks for a free slot", limit=HANGS_AFTER)
         begun.append(len(engine.begun))
 
     clock.during_a_wait = while_none_may_start
@@ -176,7 +176,7 @@ def test_a_provider_that_is_slowed_does_not_slow_others(run: Callable[..., RunRe
     def of_gpt() -> int:
         return [ticket.runner for ticket in engine.begun].count("gpt-5")
 
-    clock.during_a_wait = lambda: until(lambda: of_gpt() == 3, "all sessions of the other provider")
+    clock.during_a_wait = lambda: until(lambda: of_gpt() == 3, "all sessions of the other provider", limit=HANGS_AFTER)
     report = run(engine, number=3, models=("claude-sonnet-4-5", "gpt-5"), limit=["anthropic=1"], clock=clock)
     assert statuses(report) == ["passed"] * 6
     assert [ticket.runner for ticket in engine.begun][:4].count("gpt-5") == 3

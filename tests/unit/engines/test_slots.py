@@ -159,7 +159,7 @@ def test_a_worker_that_shuts_down_meanwhile_stops_waiting_for_hooks(
     closing.join(1)
     assert closing.is_alive()
     shutdown.set()
-    until(lambda: not closing.is_alive(), "the end of the pool")
+    until(lambda: not closing.is_alive(), "the end of the pool", limit=30)
 
 
 @pytest.mark.timed
