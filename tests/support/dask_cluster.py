@@ -7,31 +7,18 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 import psutil
 import trustme
 
 from scratch import PROGRAM, environment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from waiting import until
 
 DASK = Path(sys.executable).with_name("dask")
 HOSTILE = Path(__file__).with_name("hostile_worker.py")
-PATIENCE = 60.0
-
-
-def until(found: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
-    """What ``found`` returns once it is true."""
-    deadline = time.monotonic() + seconds
-    while not (result := found()):
-        assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"
-        time.sleep(0.02)
-    return result
 
 
 def free_port() -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fakes_clock import FakeClock
 from github_server import JOB_TOKEN, GitHubServer
 from github_state import PullRequest
 from skillgym_action.cancellation import Cancellation
-from skillgym_action.clock import Clock
 from skillgym_action.github.api import GitHubApi
 from skillgym_action.github.event import GitHubEvent, Head
+from skillgym_action.limits import GITHUB_RETRY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,14 +32,16 @@ def github_with(*files: ChangedFile, prefix: str = "") -> Iterator[GitHubServer]
 
 
 @contextmanager
-def api_of(github: GitHubServer, token: str = JOB_TOKEN, deadline: float = 2.0) -> Iterator[GitHubApi]:
-    """The door; it gives up soon."""
+def api_of(
+    github: GitHubServer, token: str = JOB_TOKEN, deadline: float = GITHUB_RETRY_SECONDS, clock: Any = None
+) -> Iterator[GitHubApi]:
+    """The door. Waits before another try take no time, unless ``clock`` is a real one."""
     cancelled = Cancellation()
     api = GitHubApi(
         url=github.url,
         token=token,
         graphql_url=github.graphql_url,
-        clock=Clock(),
+        clock=clock or FakeClock(),
         cancelled=cancelled,
         deadline=deadline,
     )

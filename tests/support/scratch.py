@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -189,15 +189,17 @@ def run_in(
     root: Path,
     observer: Watched | None = None,
     workers: Callable[[Services], AbstractContextManager[Dispatcher]] | None = None,
+    clock: Any = None,
     **given: Any,
 ) -> RunReport:
-    """A whole run with those settings, as ``run`` does it; its directory is ``results``."""
+    """A whole run with those settings, as ``run`` does it; its directory is ``results``. ``clock``: one of the test."""
     chosen = validated_settings(given, str)
     context = current_context(root, environment())
     told = wiring.configuration(chosen, context)
     runners = configured_runners(chosen, told, context)
     options = resolve.options(chosen, told, context, runners=len(runners))
     directory = context.cwd / (chosen.output or "results")
-    with wiring.open_services(context, directory, observer or Watched(), options) as services:
+    with wiring.open_services(context, directory, observer or Watched(), options) as real:
+        services = replace(real, clock=clock or real.clock)
         opened = partial(workers, services) if workers else None
         return pipeline.run(services, runners, options, command="run", show=lambda _: None, workers=opened)

@@ -8,10 +8,10 @@ import select
 import shlex
 import shutil
 import signal
-import time
 from typing import TYPE_CHECKING
 
 from scratch import PROGRAM, environment, written
+from waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,6 @@ STARTS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 """Shell -> arguments of an interactive one without a configuration, and the line that enables completion."""
 INSTALLED = tuple(name for name in STARTS if shutil.which(name))
-SECONDS = 60.0
 
 
 def completed(shell: str, lines: list[str], folder: Path, bin_folder: Path) -> list[list[str]]:
@@ -69,10 +68,16 @@ if [ -n "$_SKILLGYM_ACTION_COMPLETE" ]; then exec {shlex.quote(os.fspath(PROGRAM
 
 
 def _wait_for(terminal: int, log: Path, calls: int) -> None:
-    """Read what the shell prints until the program has been called so often. Raises TimeoutError with the output."""
-    shown, end = b"", time.monotonic() + SECONDS
-    while log.read_bytes().count(b"\x1e") < calls:
-        if time.monotonic() > end:
-            raise TimeoutError(shown.decode(errors="replace"))
-        if select.select([terminal], [], [], 0.05)[0]:
-            shown += os.read(terminal, 65536)
+    """Read what the shell prints until the program has been called so often."""
+    shown = bytearray()
+
+    def is_called() -> bool:
+        while select.select([terminal], [], [], 0)[0]:
+            shown.extend(os.read(terminal, 65536))
+        return log.read_bytes().count(b"\x1e") >= calls
+
+    try:
+        until(is_called, f"call {calls} of the program")
+    except AssertionError as error:
+        error.add_note(shown.decode(errors="replace"))
+        raise

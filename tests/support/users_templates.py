@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from skillgym_action.cancellation import Cancellation
+from skillgym_action.limits import RENDERING_SECONDS
 from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.text.redaction import Redactor
 from skillgym_action.user_templates.renderer import ReportTemplates
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def rendered_elsewhere(folder: Path, *secrets: str, cancelled: bool = False) -> Iterator[ReportTemplates]:
+def rendered_elsewhere(
+    folder: Path, *secrets: str, cancelled: bool = False, seconds: float = RENDERING_SECONDS
+) -> Iterator[ReportTemplates]:
     """What renders the report templates of a folder; ``secrets`` are not shown to them."""
     sources = template_sources(folder, folder, committed=True)
     with closing(Cancellation()) as cancellation, ProcessLauncher(environment={}, cancelled=cancellation) as processes:
         if cancelled:
             cancellation.set()
-        yield ReportTemplates(sources, processes, Redactor(secrets))
+        yield ReportTemplates(sources, processes, Redactor(secrets), seconds)

@@ -6,6 +6,7 @@ what a test states: it only ends a test that would otherwise wait for ever.
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, TypeVar
 
@@ -39,3 +40,27 @@ def until_written(path: Path, *, limit: float = LIMIT) -> str:
             return ""
 
     return until(content, f"content of {path}", limit=limit)
+
+
+def until_returned(call: Callable[[], _T], what: str, *, limit: float = LIMIT) -> _T:
+    """The result of a call that has to end by itself, while what it must not wait for goes on for longer than that.
+
+    Raises what the call raises, and AssertionError with ``what`` if it does not return in ``limit`` seconds.
+    """
+    results: list[_T] = []
+    errors: list[BaseException] = []
+
+    def called() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:  # noqa: BLE001 -- raised again below
+            errors.append(error)
+
+    calling = threading.Thread(target=called, daemon=True)
+    calling.start()
+    calling.join(limit)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise AssertionError(f"after {limit:g} s still not returned: {what}")
+    return results[0]

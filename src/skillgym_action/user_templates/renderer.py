@@ -48,9 +48,18 @@ TICK = 0.2  # seconds
 class ReportTemplates:
     """Fulfils ``reporters.markdown.Templates``. Threads do not share processes."""
 
-    def __init__(self, sources: TemplateSources, processes: ProcessLauncher, redactor: Redactor) -> None:
-        """``redactor``: a filter can turn what a view shows into a form that is not recognized as a secret."""
-        self._sources, self._processes, self._redactor = sources, processes, redactor
+    def __init__(
+        self,
+        sources: TemplateSources,
+        processes: ProcessLauncher,
+        redactor: Redactor,
+        seconds: float = RENDERING_SECONDS,
+    ) -> None:
+        """``redactor``: a filter can turn what a view shows into a form that is not recognized as a secret.
+
+        ``seconds``: for all that one process renders.
+        """
+        self._sources, self._processes, self._redactor, self._seconds = sources, processes, redactor, seconds
         self._mine = threading.local()
 
     def replaces(self, name: str) -> bool:
@@ -60,7 +69,7 @@ class ReportTemplates:
     @contextmanager
     def stage(self) -> Iterator[None]:
         """Use one process, with one time limit, for all that this thread renders meanwhile."""
-        self._mine.renderer = _Renderer(self._sources, self._processes, self._redactor)
+        self._mine.renderer = _Renderer(self._sources, self._processes, self._redactor, self._seconds)
         try:
             yield
         finally:
@@ -82,10 +91,12 @@ class ReportTemplates:
 class _Renderer:
     """One process, started when it is needed first."""
 
-    def __init__(self, sources: TemplateSources, processes: ProcessLauncher, redactor: Redactor) -> None:
+    def __init__(
+        self, sources: TemplateSources, processes: ProcessLauncher, redactor: Redactor, seconds: float
+    ) -> None:
         self._sources, self._processes, self._redactor = sources, processes, redactor
         self._child: _Child | None = None
-        self._left = float(RENDERING_SECONDS)
+        self._left = float(seconds)
         self._given_up: Problem | None = None
 
     def rendered(self, name: str, view: object) -> str:

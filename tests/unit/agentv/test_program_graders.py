@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import psutil
@@ -189,6 +188,7 @@ def test_what_a_failed_program_complained_of_is_evidence(context, tmp_path):
 # --- how it is run ----------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 def test_a_program_that_does_not_end_is_ended_with_all_it_started(tmp_path, processes):
     from skillgym_action.agentv import program_graders
     from skillgym_action.model.session import Ending, Invocation
@@ -211,9 +211,7 @@ def test_a_program_has_five_minutes_or_as_long_as_the_case(context, tmp_path, ca
 
 def test_a_program_need_not_read_its_stdin(tmp_path, processes):
     context = fake_context(tmp_path, processes, "x" * 3_000_000)
-    began = time.monotonic()
     assert judged(printing('{"score": 0.5}'), context, tmp_path).score == 0.5
-    assert time.monotonic() - began < 10
 
 
 def test_a_program_may_read_stdin_by_its_name(context, tmp_path):

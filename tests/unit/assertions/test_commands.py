@@ -20,9 +20,11 @@ from skillgym_action.formats.xbench_expectations import parse_text
         pytest.param({"test": "true", "exits": 3}, False, "exited 0 after 0.1 s; wanted: exit 3", id="exits-otherwise"),
         pytest.param({"test": "false", "fails": True}, True, "exited 1 after 0.1 s; wanted: anything but 0", id="fail"),
         pytest.param({"test": "exit 127", "exits": 127}, True, "exited 127 after 0.1 s; wanted: exit 127", id="127"),
-        pytest.param({"test": "sleep 9", "timeout": 0.2}, False, "did not end within 0.2 s", id="timeout"),
+        pytest.param({"test": "sleep 9", "timeout": 0.2}, False, "did not end within 0.2 s", id="timeout",
+                     marks=pytest.mark.timed),
         pytest.param({"test": "sleep 9", "timeout": 0.2, "fails": True}, False,
-                     "did not end within 0.2 s; wanted: anything but 0", id="timeout-is-no-failure-that-was-asked-for"),
+                     "did not end within 0.2 s; wanted: anything but 0", id="timeout-is-no-failure-that-was-asked-for",
+                     marks=pytest.mark.timed),
     ],
 )  # fmt: skip
 def test_a_command_is_judged_by_how_it_ends(tmp_path, written, passed, explanation):

@@ -120,6 +120,7 @@ def test_credentials_of_an_address_are_in_no_argument():
         assert "GIT_CONFIG_COUNT" not in Remote(url=other).variables()
 
 
+@pytest.mark.timed
 def test_a_transfer_over_ssh_that_does_not_end_is_an_error(tmp_path):
     """What limits slow transfers over HTTP does nothing there."""
     remote = Remote(url="ssh://example.com/r.git", environment={"GIT_SSH_COMMAND": "exec sleep 60 #"})

@@ -196,9 +196,9 @@ def test_what_cannot_be_read_says_where_and_why(text, kind, message):
 
 def test_an_alias_bomb_is_refused_at_once():
     levels = [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 9)]
-    started = time.monotonic()
+    started = time.process_time()
     assert "aliases expand to more than 250,000 values" in trouble("\n".join(["a0: &a0 x", *levels]))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_the_error_is_the_one_that_was_asked_for():

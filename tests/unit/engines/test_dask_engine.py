@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,12 @@ from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
 from skillgym_action.engines import Announcement, EngineCancelledError, RefusedTicketError, Ticket, WorkerLostError
 from skillgym_action.engines.announcement import own_versions
-from skillgym_action.engines.dask_engine import DaskEngine
+from skillgym_action.engines.dask_engine import MAX_LOOK_SECONDS, DaskEngine
 from skillgym_action.engines.dask_remote import announce, survey
 from skillgym_action.model.errors import EngineError
+from skillgym_action.remote_limits import CLUSTER_SECONDS
 from skillgym_action.settings.engine_options import EngineOptions
+from waiting import LIMIT, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ TICKET = Ticket(suite="s", case="c", runner="r", digest="d", repetition=1, sessi
 ANNOUNCEMENT = Announcement(
     run="run", settings="{}", cwd=".", files=b"", digest="d", has_git=False, versions=own_versions()
 )
+HANGS_AFTER = 30.0  # seconds
 
 
 def worker(silent: float = 0.0) -> dict[str, Any]:
@@ -78,15 +80,18 @@ class Failed(Unending):
 
 
 class Arriving(Unending):
-    """A task that has ended, whose answer needs a while to arrive."""
+    """A task that has ended, whose answer arrives after ``meanwhile``."""
 
     status = "finished"
+
+    def __init__(self, meanwhile: Callable[[], object]) -> None:
+        self.meanwhile = meanwhile
 
     def add_done_callback(self, ended: Callable[[object], None]) -> None:
         ended(self)
 
     def result(self) -> tuple[str, bytes, bytes]:
-        time.sleep(1)
+        self.meanwhile()
         return "line", b"{}", b""
 
 
@@ -99,12 +104,14 @@ class FakeClient:
         self.workers = workers
         self.is_broken = False
         self.future = Unending()
-        self.sent = threading.Event()
+        self.sent, self.closed = threading.Event(), threading.Event()
+        self.looks = self.dropping = 0
         self.tell: Callable[[Any], None] = print
         self.scheduler_comm = object()
 
     @property
     def status(self) -> str:
+        self.looks += 1
         if self.is_broken:
             raise RuntimeError("broken")
         return "running"
@@ -118,25 +125,34 @@ class FakeClient:
     def run_on_scheduler(self, function: Callable[..., Any], *_: object) -> Any:
         if function is announce:
             return None
-        return self.workers if function is survey else time.sleep(30)
+        if function is survey:
+            return self.workers
+        self.dropping += 1
+        return self.closed.wait()
 
     def submit(self, *_: object, **__: object) -> Unending:
         self.sent.set()
         return self.future
 
     def close(self, _: float) -> None:
-        pass
+        self.closed.set()
+
+    def looked_at(self, times: int = 4) -> None:
+        """Wait until the engine has looked so often at the connection."""
+        seen = self.looks
+        until(lambda: self.looks >= seen + times, "looks at the connection")
 
 
 class Fast(Clock):
-    """A clock that a test can set forward, and that runs ``factor`` times as fast as the real one."""
+    """A clock that a test can set forward, and that is ``step`` seconds further each time that it is read."""
 
-    def __init__(self, factor: float = 1.0) -> None:
+    def __init__(self, step: float = 0.0) -> None:
         super().__init__()
-        self.factor, self.ahead = factor, 0.0
+        self.step, self.ahead = step, 0.0
 
     def seconds(self) -> float:
-        return super().seconds() * self.factor + self.ahead
+        self.ahead += self.step
+        return super().seconds() + self.ahead
 
 
 class Opened:
@@ -151,7 +167,7 @@ class Opened:
         self.error: BaseException | None = None
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
-        assert self.client.sent.wait(5)
+        assert self.client.sent.wait(LIMIT)
 
     def run(self) -> None:
         try:
@@ -162,12 +178,12 @@ class Opened:
     def close(self) -> None:
         """End the ticket and the engine."""
         self.engine.cancel()
-        self.thread.join(5)
+        self.thread.join(HANGS_AFTER)
         self.engine.close()
 
     def ended(self) -> BaseException | None:
-        """The error, within 2 seconds."""
-        self.thread.join(2)
+        """The error, as soon as the ticket has ended; None if it does not."""
+        self.thread.join(HANGS_AFTER)
         return self.error
 
 
@@ -194,7 +210,8 @@ def test_a_worker_that_leaves_meanwhile_does_not_end_the_watch(opened: Callable[
     found = Leaving(good=worker(), leaves=worker())
     found.leave = lambda: one.client.tell({"lost": "leaves"})
     one.client.tell({"workers": found})
-    time.sleep(0.5)
+    until(lambda: found.leaving and not found.leaving.is_alive(), "the worker has left")
+    one.client.looked_at()
     assert [name for name, _ in one.engine.slots()] == ["good"]
     one.cancelled.set()
     assert isinstance(one.ended(), EngineCancelledError)
@@ -209,7 +226,7 @@ def test_an_error_of_the_watch_ends_the_run(opened: Callable[..., Opened]) -> No
 def test_frozen_workers_do_not_delay_a_cancellation(opened: Callable[..., Opened]) -> None:
     frozen = {f"frozen-{number}": worker(silent=100) for number in range(3)}
     one = opened(good=worker(), **frozen)
-    time.sleep(0.3)
+    until(lambda: one.client.dropping == 3, "the scheduler is to forget the frozen workers")
     one.cancelled.set()
     assert isinstance(one.ended(), EngineCancelledError)
 
@@ -245,16 +262,17 @@ def test_only_tasks_of_workers_that_are_gone_are_lost(opened: Callable[..., Open
 
 def test_an_answer_that_arrives_slowly_is_not_lost(opened: Callable[..., Opened]) -> None:
     one = opened(good=worker())
-    one.client.future = Arriving()
+    one.client.future = Arriving(one.client.looked_at)
     assert one.engine.run(TICKET, "good", lambda: None).line == b"{}"
 
 
 def test_a_worker_that_leaves_while_its_answer_arrives_is_lost(opened: Callable[..., Opened]) -> None:
     one = opened(good=worker())
-    one.client.future = Arriving()
-    threading.Timer(0.3, lambda: one.client.tell({"lost": "good"})).start()
+    never = threading.Event()
+    one.client.future = Arriving(lambda: (one.client.tell({"lost": "good"}), never.wait(LIMIT)))
     with pytest.raises(WorkerLostError):
         one.engine.run(TICKET, "good", lambda: None)
+    never.set()
 
 
 def test_a_connection_that_was_made_again_ends_the_run(opened: Callable[..., Opened]) -> None:
@@ -279,15 +297,13 @@ def test_a_coordinator_that_was_stopped_reads_the_reports_of_the_meantime(opened
     clock = Fast()
     one = opened(clock, good=worker())
     clock.ahead = 3600
-    time.sleep(0.5)
+    one.client.looked_at()
     one.client.tell({"workers": {"good": worker()}})
     assert dict(one.engine.slots()) == {"good": 2}
     assert one.thread.is_alive()
 
 
 def test_a_scheduler_that_reports_no_more_ends_the_run(opened: Callable[..., Opened]) -> None:
-    one = opened(Fast(9), good=worker())
-    one.thread.join(0.5)
-    assert one.thread.is_alive()
-    one.thread.join(30)
-    assert isinstance(one.error, EngineError)
+    one = opened(Fast(step=1.0), good=worker())
+    assert isinstance(one.ended(), EngineError)
+    assert one.client.looks >= CLUSTER_SECONDS / MAX_LOOK_SECONDS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bench_runs import statuses
+from fakes_clock import FakeClock
 from scratch import Watched, case, config, repository, run_in, runner, suite
+from skillgym_action.clock import Clock
 from skillgym_action.engines import RefusedTicketError, SessionLine, Ticket, WorkerLostError
 from skillgym_action.engines.answers import NOTHING_SPENT, troubled_session
 from skillgym_action.engines.dispatch import Dispatcher
@@ -21,6 +22,7 @@ from skillgym_action.model.result import Judgement, SessionResult
 from skillgym_action.model.session_report import Cost, Trouble, Usage
 from skillgym_action.model.verdicts import Status
 from skillgym_action.settings.engine_options import EngineOptions
+from waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from skillgym_action.storage.run_directory import RunDirectory
 
 OPTIONS = EngineOptions(address="tcp://127.0.0.1:1")
-HANGS_AFTER = 20.0  # seconds; then the run is cancelled
+HANGS_AFTER = 30.0  # seconds; then the run is cancelled, or what a test waits for is missed
 PASSED = b"passed"
 PROVIDER = b'{"kind": "provider", "message": "overloaded", "retry_after": 0.3}'
 
@@ -42,32 +44,37 @@ def rate_limit(seconds: float) -> bytes:
 
 
 class Slots:
-    """An engine with one worker. ``answers``: what its sessions say, by the number of the case's session, from 1.
+    """An engine with one worker. ``answers``: what its sessions say, by the number of the execution's session, from 1.
 
-    The first sessions end once all slots are used, troubled ones before the others.
+    The first sessions end once all slots are used, and those that pass once ``may_pass()`` is true.
     """
 
-    def __init__(self, slots: int, answers: Callable[[Ticket, int], bytes]) -> None:
-        self.number, self.answers = slots, answers
-        self.begun: list[tuple[float, str]] = []
-        self.at_once = self.most = 0
-        self._sessions: Counter[str] = Counter()
+    def __init__(
+        self, slots: int, answers: Callable[[Ticket, int], bytes], may_pass: Callable[[], object] = lambda: True
+    ) -> None:
+        self.number, self.answers, self.may_pass = slots, answers, may_pass
+        self.begun: list[Ticket] = []
+        self.at_once = self.looks = 0
+        self._sessions: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
+        self._full = threading.Event()
 
     def slots(self) -> list[tuple[str, int]]:
+        self.looks += 1
         return [("worker", self.number)]
 
     def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:  # noqa: ARG002
         with self._lock:
-            self._sessions[ticket.case] += 1
-            number = self._sessions[ticket.case]
-            self.begun.append((time.monotonic(), ticket.runner))
+            self._sessions[ticket.case, ticket.runner] += 1
+            number = self._sessions[ticket.case, ticket.runner]
+            self.begun.append(ticket)
             self.at_once += 1
-            self.most = max(self.most, self.at_once)
+            if self.at_once == self.number:
+                self._full.set()
         answer = self.answers(ticket, number)
-        while self.most < self.number and time.monotonic() - self.begun[0][0] < 10:
-            time.sleep(0.01)
-        time.sleep(0.2 if answer == PASSED else 0.05)
+        self._full.wait(HANGS_AFTER)
+        if answer == PASSED:
+            until(self.may_pass, "what sessions that pass wait for", limit=HANGS_AFTER)
         with self._lock:
             self.at_once -= 1
         return SessionLine(line=answer, archive=b"")
@@ -134,27 +141,45 @@ def test_sessions_that_wait_for_a_retry_keep_no_slot(run: Callable[..., RunRepor
 
 
 def test_while_one_waits_for_a_retry_another_uses_its_slot(run: Callable[..., RunReport]) -> None:
-    engine = Slots(1, fails_first(PROVIDER.replace(b"0.3", b"2")))
-    report = run(engine, number=2)
+    engine, clock = Slots(1, fails_first(PROVIDER)), FakeClock()
+    clock.during_a_wait = lambda: until(lambda: len(engine.begun) > 1, "another session in the slot", limit=HANGS_AFTER)
+    report = run(engine, number=2, clock=clock)
     assert statuses(report) == ["passed"] * 2
-    assert engine.begun[1][0] - engine.begun[0][0] < 2
+    assert {ticket.case for ticket in engine.begun[:2]} == {"c0", "c1"}
 
 
 def test_sessions_that_wait_for_a_slot_keep_no_place(run: Callable[..., RunReport]) -> None:
     """Else a rate limit halves the number of those that wait, and the next ones start at once all the same."""
-    engine = Slots(4, lambda ticket, number: rate_limit(1.5) if (ticket.case, number) == ("c0", 1) else PASSED)
-    report = run(engine, number=12)
-    assert statuses(report) == ["passed"] * 12
+    observer, clock, begun = Watched(), FakeClock(), []
+    engine = Slots(
+        4,
+        lambda ticket, number: rate_limit(1.5) if (ticket.case, number) == ("c0", 1) else PASSED,
+        may_pass=lambda: any("rate limit" in line for line in observer.details),
+    )
+
+    def while_none_may_start() -> None:
+        until(lambda: len(observer.ended) == 3, "the end of the three other sessions", limit=HANGS_AFTER)
+        seen = engine.looks
+        until(lambda: engine.looks > seen + 3, "looks for a free slot", limit=HANGS_AFTER)
+        begun.append(len(engine.begun))
+
+    clock.during_a_wait = while_none_may_start
+    report = run(engine, number=12, observer=observer, clock=clock)
+    assert (statuses(report), begun) == (["passed"] * 12, [4])
     assert report.slowed == ("anthropic: 1 rate limit; 4 sessions at once became 2",)
-    ended = engine.begun[3][0]
-    assert not [at for at, _ in engine.begun if 0.5 < at - ended < 1.5]
 
 
 def test_a_provider_that_is_slowed_does_not_slow_others(run: Callable[..., RunReport]) -> None:
     engine = Slots(2, lambda ticket, number: rate_limit(2) if ticket.runner != "gpt-5" and number == 1 else PASSED)
-    report = run(engine, number=3, models=("claude-sonnet-4-5", "gpt-5"), limit=["anthropic=1"])
+    clock = FakeClock()
+
+    def of_gpt() -> int:
+        return [ticket.runner for ticket in engine.begun].count("gpt-5")
+
+    clock.during_a_wait = lambda: until(lambda: of_gpt() == 3, "all sessions of the other provider", limit=HANGS_AFTER)
+    report = run(engine, number=3, models=("claude-sonnet-4-5", "gpt-5"), limit=["anthropic=1"], clock=clock)
     assert statuses(report) == ["passed"] * 6
-    assert [name for _, name in engine.begun][:4].count("gpt-5") == 3
+    assert [ticket.runner for ticket in engine.begun][:4].count("gpt-5") == 3
 
 
 def test_a_session_is_shown_as_running_once_it_has_a_slot(run: Callable[..., RunReport]) -> None:
@@ -175,7 +200,7 @@ class LosesFirst(Slots):
     def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:
         if ticket.case not in self.lost:
             self.lost.add(ticket.case)
-            raise WorkerLostError(worker, time.monotonic(), sent=self.sent)
+            raise WorkerLostError(worker, Clock().seconds(), sent=self.sent)
         return super().run(ticket, worker, judging)
 
 
@@ -198,7 +223,6 @@ class SlowToUnpack(Slots):
 
     def __init__(self) -> None:
         super().__init__(1, lambda *_: PASSED)
-        self.looks = 0
 
     def slots(self) -> list[tuple[str, int]]:
         self.looks += 1
@@ -265,10 +289,13 @@ def test_sessions_of_a_lost_workspace_do_not_wait_for_a_slot(run: Callable[..., 
 
 
 class Workers(Slots):
-    """Two workers with a slot each. ``bad``: what the first one does; it ends sessions sooner than the other one."""
+    """Two workers with a slot each. ``bad``: what the first one does.
 
-    def __init__(self, bad: Callable[[Ticket], SessionLine]) -> None:
-        super().__init__(1, lambda *_: PASSED)
+    Sessions of the other one end once the first one has had ``tickets``.
+    """
+
+    def __init__(self, bad: Callable[[Ticket], SessionLine], tickets: int = 1) -> None:
+        super().__init__(1, lambda *_: PASSED, may_pass=lambda: self.tickets["bad"] >= tickets)
         self.bad = bad
         self.tickets: Counter[str] = Counter()
 
@@ -283,12 +310,11 @@ class Workers(Slots):
 
 
 def loses(_: Ticket) -> SessionLine:
-    time.sleep(0.02)
-    raise WorkerLostError("bad", time.monotonic())
+    raise WorkerLostError("bad", Clock().seconds())
 
 
 def test_a_worker_that_loses_sessions_again_and_again_gets_no_more_while_there_are_others(run) -> None:
-    engine = Workers(loses)
+    engine = Workers(loses, tickets=3)
     report = run(engine, number=20)
     assert statuses(report) == ["passed"] * 20
     assert engine.tickets == {"bad": 3, "good": 20}
@@ -329,16 +355,17 @@ class Replaced(Slots):
 
     def __init__(self) -> None:
         super().__init__(1, lambda *_: PASSED)
-        self.left: float | None = None
+        self.left: int | None = None  # the number of looks before that
 
     def slots(self) -> list[tuple[str, int]]:
+        self.looks += 1
         if self.left is None:
             return [("bad", 1)]
-        return [("good", 1)] if time.monotonic() - self.left > 1 else []
+        return [("good", 1)] if self.looks > self.left + 3 else []
 
     def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:
         if worker == "bad":
-            self.left = time.monotonic()
+            self.left = self.looks
             raise RefusedTicketError("a key is missing", of_worker=True)
         return super().run(ticket, worker, judging)
 
@@ -348,15 +375,16 @@ def test_a_run_waits_for_a_worker_in_place_of_one_that_cannot_run_the_plan(run) 
 
 
 class Failing(Slots):
-    """Its sessions end with an error."""
+    """Its sessions end with an error, while others wait for their slot."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(1, lambda *_: PASSED)
         self.error = error
 
     def run(self, ticket: Ticket, worker: str, judging: Callable[[], None]) -> SessionLine:  # noqa: ARG002
-        self.begun.append((time.monotonic(), ticket.runner))
-        time.sleep(0.05)
+        self.begun.append(ticket)
+        seen = self.looks
+        until(lambda: self.looks > seen, "a session that waits for the slot", limit=HANGS_AFTER)
         raise self.error
 
 

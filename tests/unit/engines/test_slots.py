@@ -21,6 +21,7 @@ from skillgym_action.engines.dask_remote import HOST, AnnouncementPlugin
 from skillgym_action.engines.dask_worker import WorkerHost
 from skillgym_action.engines.slots import SlotPool, SlotSettings
 from skillgym_action.filesystem.bundle import BundleEntry, BundleError, write_bundle
+from waiting import LIMIT, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 TICKET = Ticket(suite="s", case="c", runner="r", digest="d", repetition=1, session=1)
 IN_SHARED_WORKSPACE = replace(TICKET, shared_workspace="shared")
 OTHER_USER = {"agent_user": "nobody"}  # each slot then has files of its own
-PATIENCE = 20.0
+PATIENCE = LIMIT
 
 
 def announced(**changes: Any) -> Announcement:
@@ -58,7 +59,7 @@ def answers(tmp_path: Path) -> Callable[..., Path]:
 
     def set_to(reply: dict[str, Any] | None = None, at_end: str = "") -> Path:
         text = json.dumps(reply or {"line": "{}", "archive": str(archive)})
-        cases = f"*end*) {at_end or ':'};; *) touch {archive}; echo '{text}';;"
+        cases = f"*end*) {at_end or 'exit'};; *) touch {archive}; echo '{text}';;"
         loop = f"while read -r line; do case $line in {cases} esac; done"
         script.write_text(f"#!/bin/sh\nread -r opening\necho $$ >> {tmp_path}/ids\n{loop}\n")
         script.chmod(0o755)
@@ -115,13 +116,13 @@ def test_a_slot_that_was_killed_while_it_was_idle_is_replaced(answers: Callable[
     assert [ran(pool), ran(pool)] == ["line", "line"]
     (first,) = ids.read_text().split()
     psutil.Process(int(first)).kill()
-    while psutil.Process(int(first)).status() != psutil.STATUS_ZOMBIE:
-        time.sleep(0.01)
+    until(lambda: psutil.Process(int(first)).status() == psutil.STATUS_ZOMBIE, "the end of the slot")
     assert ran(pool) == "line"
     assert len(ids.read_text().split()) == 2
     pool.close()
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(("ending", "is_over"), [(PATIENCE, True), (0.0, False)])
 def test_hooks_that_come_last_have_their_own_time_limits(
     answers: Callable[..., Path], tmp_path: Path, *, ending: float, is_over: bool
@@ -134,6 +135,7 @@ def test_hooks_that_come_last_have_their_own_time_limits(
     assert (tmp_path / "over").exists() == is_over
 
 
+@pytest.mark.timed
 def test_a_worker_that_shuts_down_does_not_wait_for_hooks(answers: Callable[..., Path], tmp_path: Path) -> None:
     answers({"line": "{}", "archive": str(tmp_path / "answer"), "ending": PATIENCE}, "sleep 5")
     pool = pool_in(tmp_path, end_seconds=0.3)
@@ -146,16 +148,21 @@ def test_a_worker_that_shuts_down_does_not_wait_for_hooks(answers: Callable[...,
 def test_a_worker_that_shuts_down_meanwhile_stops_waiting_for_hooks(
     answers: Callable[..., Path], tmp_path: Path
 ) -> None:
-    answers({"line": "{}", "archive": str(tmp_path / "answer"), "ending": PATIENCE}, "sleep 15")
+    reply = {"line": "{}", "archive": str(tmp_path / "answer"), "ending": 3600.0}
+    answers(reply, f"touch {tmp_path}/ending; sleep 3600")
     shutdown = threading.Event()
     pool = pool_in(tmp_path, shutdown=shutdown, end_seconds=0.3)
     assert ran(pool, IN_SHARED_WORKSPACE) == "line"
-    threading.Timer(1, shutdown.set).start()
-    began = time.monotonic()
-    pool.close()
-    assert 1 <= time.monotonic() - began < 6
+    closing = threading.Thread(target=pool.close, daemon=True)
+    closing.start()
+    until((tmp_path / "ending").exists, "the hooks of the slot")
+    closing.join(1)
+    assert closing.is_alive()
+    shutdown.set()
+    until(lambda: not closing.is_alive(), "the end of the pool", limit=30)
 
 
+@pytest.mark.timed
 def test_slots_that_do_not_end_are_killed_together(answers: Callable[..., Path], tmp_path: Path) -> None:
     ids = answers({"line": "{}", "archive": str(tmp_path / "answer")}, "sleep 15")
     pool = pool_in(tmp_path, end_seconds=1)
@@ -194,9 +201,9 @@ def test_a_slot_that_ended_leaves_no_files(answers: Callable[..., Path], tmp_pat
     pool = pool_in(tmp_path, own=own)
     for _ in range(3):
         assert ran(pool) == "line"
-        psutil.Process(int(ids.read_text().split()[-1])).kill()
-        while psutil.Process(int(ids.read_text().split()[-1])).status() != psutil.STATUS_ZOMBIE:
-            time.sleep(0.01)
+        slot = psutil.Process(int(ids.read_text().split()[-1]))
+        slot.kill()
+        until(lambda slot=slot: slot.status() == psutil.STATUS_ZOMBIE, "the end of the slot")
     assert ran(pool) == "line"
     assert len(list((tmp_path / "pool").glob("slot-*"))) == 1
     pool.close()
@@ -206,10 +213,7 @@ def test_a_slot_that_cannot_run_the_plan_ends(answers: Callable[..., Path], tmp_
     ids = answers({"unusable": "a key is missing"})
     pool = pool_in(tmp_path)
     assert ran(pool) == "unusable"
-    until = time.monotonic() + PATIENCE
-    while is_running(int(ids.read_text())) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not is_running(int(ids.read_text()))
+    until(lambda: not is_running(int(ids.read_text())), "the end of the slot")
     pool.close()
 
 
@@ -218,21 +222,23 @@ def test_a_run_that_ends_while_a_slot_starts_leaves_nothing(answers: Callable[..
     unpacks, may_go_on = threading.Event(), threading.Event()
 
     def slow(announcement: Announcement, target: Path) -> None:
+        if unpacks.is_set():
+            raise OSError("one after the other")
         unpacks.set()
-        assert may_go_on.wait(PATIENCE)
+        assert may_go_on.wait(LIMIT)
         (target / "x").mkdir(parents=True)
 
     pool = pool_in(tmp_path, own=OTHER_USER, unpack=slow)
     kinds: list[str] = []
     running = threading.Thread(target=lambda: kinds.append(ran(pool)))
     running.start()
-    assert unpacks.wait(PATIENCE)
+    assert unpacks.wait(LIMIT)
     closing = threading.Thread(target=pool.close)
     closing.start()
-    time.sleep(0.2)
+    until(lambda: pool.run("another", TICKET.text(), lambda: None)[0] == "ended", "the pool takes no more tickets")
     may_go_on.set()
-    closing.join(PATIENCE)
-    running.join(PATIENCE)
+    closing.join(LIMIT)
+    running.join(LIMIT)
     assert kinds == ["ended"]
     assert not (tmp_path / "pool").exists()
 
@@ -252,7 +258,7 @@ def test_a_run_that_ends_while_its_files_are_unpacked_leaves_nothing(tmp_path: P
         """Unpacks once it may."""
 
         def open_run(self, announcement: Announcement) -> SlotPool:
-            assert may_go_on.wait(PATIENCE)
+            assert may_go_on.wait(LIMIT)
             return host.open_run(announcement)
 
     async def ends_early() -> None:
@@ -260,7 +266,8 @@ def test_a_run_that_ends_while_its_files_are_unpacked_leaves_nothing(tmp_path: P
         plugin = AnnouncementPlugin(announced())
         await plugin.setup(worker)
         ending = asyncio.create_task(plugin.teardown(worker))
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0)  # so that it begins
+        assert plugin.is_over
         may_go_on.set()
         await ending
         assert plugin.pool is None

@@ -7,13 +7,13 @@ import resource
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager, suppress
 
 import pytest
 
 from folders import NAMES, as_plain_user, digging, opened, special, tree
 from scratch import git_in, repository, written
+from skillgym_action.clock import Clock
 from skillgym_action.filesystem.bundle import BundleError
 from skillgym_action.filesystem.packing import folder_entries
 from skillgym_action.filesystem.unpacking import copy_into, unpack
@@ -60,9 +60,10 @@ def test_a_snapshot_has_all_but_histories_and_what_is_left_out(root):
 
 def test_a_snapshot_that_takes_too_long_ends(root):
     with opened(root) as folder:
-        assert folder.snapshot(deadline=time.monotonic() + 60) == {}
+        now = Clock().seconds()
+        assert folder.snapshot(deadline=now + 600) == {}
         with pytest.raises(TimeoutError):
-            folder.snapshot(deadline=time.monotonic() - 1)
+            folder.snapshot(deadline=now - 1)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -410,11 +411,12 @@ SWAPPED = {"a": "../outside", "b/folder": "../../outside", "b/canary": "../../ou
 
 @contextmanager
 def swapping(root):
-    """Meanwhile a folder and a file in it are links outside, half of the time."""
-    ended = threading.Event()
+    """Meanwhile folders and a file are links outside, half of the time; a list that grows with each round of that."""
+    ended, rounds = threading.Event(), []
 
     def swap():
         while not ended.is_set():
+            rounds.append(None)
             for name, target in (
                 ("a", "../outside"),
                 ("b/folder", "../../outside"),
@@ -424,7 +426,7 @@ def swapping(root):
                     os.symlink(target, root / "link")
                     os.rename(root / name, root / "aside")
                     os.rename(root / "link", root / name)
-                    time.sleep(0)  # so that it is seen, also where one of the two threads runs at a time
+                    os.sched_yield()  # so that it is seen, also where one of the two threads runs at a time
                     os.unlink(root / name)
                     os.rename(root / "aside", root / name)
                 with suppress(OSError):
@@ -433,10 +435,13 @@ def swapping(root):
     thread = threading.Thread(target=swap)
     thread.start()
     try:
-        yield
+        yield rounds
     finally:
         ended.set()
         thread.join()
+
+
+ROUNDS = 1_000
 
 
 OPERATIONS = {
@@ -457,9 +462,8 @@ def test_nothing_outside_is_read_or_changed_while_folders_become_links(root, ope
     secret = {CANARY, CANARY.encode(), "info/exclude", *(f"{at}/info" for at in ("a", "b/folder"))}
     with opened(root.parent / "outside") as outside:
         secret.add(outside.digest("canary"))
-    with opened(root) as folder, swapping(root):
-        ends = time.monotonic() + 1
-        while time.monotonic() < ends:
+    with opened(root) as folder, swapping(root) as rounds:
+        while len(rounds) < ROUNDS:
             with suppress(OSError):
                 for path in ("a", "b/folder"):
                     folder.make_folder(path)
@@ -473,9 +477,8 @@ def test_nothing_outside_is_read_or_changed_while_folders_become_links(root, ope
 
 def test_nothing_outside_is_filled_while_folders_become_links(root):
     source = written(root.parent / "source", {"a/x": "x", "b/folder/y": "y", "b/canary": "z"})
-    with opened(root) as folder, opened(source) as full, swapping(root):
-        ends = time.monotonic() + 1
-        while time.monotonic() < ends:
+    with opened(root) as folder, opened(source) as full, swapping(root) as rounds:
+        while len(rounds) < ROUNDS:
             for fill in (lambda: copy_into(full, folder), lambda: unpack(folder, folder_entries(full))):
                 with suppress(OSError):
                     fill()

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from contextlib import closing
-from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +19,7 @@ from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
 from skillgym_action.github.api import GitHubApi, GitHubError
 from skillgym_action.network.proxies import network_from
+from waiting import until, until_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -498,6 +498,7 @@ def test_who_is_in_a_hurry_waits_no_longer_than_that(client, clock):
         assert str(refused(lambda: api.get("/thing"))) == "GET /thing: not sent: the time limit was reached"
 
 
+@pytest.mark.timed
 def test_who_is_in_a_hurry_does_not_wait_for_silence(client, clock):
     with ScriptedServer(Silence()) as server:
         api = client(server.url)
@@ -526,9 +527,10 @@ def test_after_a_cancellation_requests_are_sent_and_waits_are_short(client, cloc
     assert (clock.waits, clock.seconds()) == ([1, 1.5], 1002.5)
 
 
+@pytest.mark.timed
 def test_a_cancellation_soon_ends_an_exchange_that_does_not(cancelled):
     with ScriptedServer(Silence()) as server, closing(client_to(server.url, cancelled)) as api:
-        threading.Timer(0.1, cancelled.set).start()
+        threading.Thread(target=lambda: until(lambda: server.requests, "the request") and cancelled.set()).start()
         began = time.monotonic()
         error = refused(lambda: api.get("/thing"))
         assert time.monotonic() - began < 4
@@ -543,7 +545,7 @@ def test_two_threads_do_not_send_at_the_same_time(client, clock):
     with ScriptedServer(limited(1), Reply(body={"id": 1}), Reply(body={"id": 2})) as server:
         api = client(server.url)
         other = threading.Thread(target=lambda: api.post("/other", {}))
-        clock.during_a_wait = lambda: (other.start(), time.sleep(0.05))
+        clock.during_a_wait = lambda: (other.start(), other.join(0.1))
         api.post("/one", {})
         other.join()
     assert server.lines == ["POST /one", "POST /one", "POST /other"]
@@ -557,15 +559,17 @@ def test_the_fake_clock_has_what_the_clock_has():
     assert methods(FakeClock) == methods(Clock)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "ended_by_a_cancellation", "least", "most"),
-    [pytest.param(60, True, 0, 30, id="ended"), pytest.param(0.05, False, 0.05, inf, id="not ended by anything")],
-)
-def test_the_clock_waits(cancelled, seconds, ended_by_a_cancellation, least, most):
+def test_a_cancellation_ends_a_wait_of_the_clock(cancelled):
     cancelled.set()
-    began = time.monotonic()
-    Clock().pause(seconds, cancelled if ended_by_a_cancellation else None)
-    assert least <= time.monotonic() - began < most
+    until_returned(lambda: [Clock().pause(3600, cancelled)], "the end of the wait")
+
+
+def test_a_wait_of_the_clock_that_nothing_ends(cancelled):
+    cancelled.set()
+    clock = Clock()
+    began = clock.seconds()
+    clock.pause(0.05, None)
+    assert clock.seconds() - began >= 0.05
 
 
 # --- whose token it is ----------------------------------------------------------------------------------

@@ -119,6 +119,7 @@ def test_a_fault_that_always_happens(row, play, proved):
         )
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in TIMED.items()])
 @pytest.mark.parametrize("part", PARTS)
 def test_a_github_that_is_too_slow_takes_no_longer_than_the_budget(row, part, play):
@@ -169,6 +170,7 @@ def with_an_unknown_certificate():
         yield server.url
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     ("there", "words"),
     [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from skillgym_action.cancellation import Cancellation
 from skillgym_action.judge.client import Judge
 from skillgym_action.judge.model_proxy import ModelProxy
 from skillgym_action.model.judge_question import JudgeConfig, JudgeInfo
+from waiting import until, until_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -201,13 +201,14 @@ def test_a_question_without_an_answer_is_known_until_it_is_asked_again(judge):
 
 def test_a_question_that_is_still_open_at_the_end_has_an_unknown_cost_and_is_not_waited_for(judge):
     with ScriptedServer(Silence()) as service:
-        with ModelProxy(judge(service.url), 5) as proxy:
-            asking = threading.Thread(target=lambda: _ignored(proxy), daemon=True)
-            asking.start()
-            while not service.requests:
-                time.sleep(0.01)
-            before = time.monotonic()
-        assert time.monotonic() - before < 5
+        proxy = ModelProxy(judge(service.url), 5)
+
+        def asked_and_left() -> ModelProxy:
+            with proxy:
+                threading.Thread(target=lambda: _ignored(proxy), daemon=True).start()
+                return until(lambda: service.requests and proxy, "the question")
+
+        until_returned(asked_and_left, "the end of the proxy")
         assert proxy.cost_usd is None
 
 

@@ -151,6 +151,7 @@ def test_a_registry_that_cannot_be_reached(tmp_path):
     assert re.search(r": npm's registry cannot be reached\n.*ECONNREFUSED.*; check network, proxy and npm_config", told)
 
 
+@pytest.mark.timed
 def test_a_registry_that_does_not_answer_in_time(tmp_path):
     told = refused(tmp_path, limit=1.5, silent=True)
     assert told.startswith(f"cannot install {CLAUDE}@2.1.197: npm did not end within 1.5 s; try again")

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import time
-
 from skillgym_action.processes.browser import open_in_browser
+from waiting import until_written
 
 
 def test_the_browser_that_the_environment_names_is_started(tmp_path):
@@ -12,11 +11,7 @@ def test_the_browser_that_the_environment_names_is_started(tmp_path):
     assert open_in_browser(
         tmp_path / "a b.html", {"BROWSER": f"gone-{tmp_path.name}:{program} --new '%s'", "PATH": "/bin"}
     )
-    for _ in range(200):
-        if (tmp_path / "opened").exists() and (tmp_path / "opened").read_text():
-            break
-        time.sleep(0.05)
-    assert (tmp_path / "opened").read_text() == f"--new {tmp_path}/a b.html\n"
+    assert until_written(tmp_path / "opened") == f"--new {tmp_path}/a b.html\n"
 
 
 def test_nothing_is_started_without_a_display(tmp_path):

@@ -21,6 +21,7 @@ from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.users import agent_user
+from waiting import LIMIT
 
 IS_ROOT = os.geteuid() == 0
 MIB, GIB = 1024**2, 1024**3
@@ -88,7 +89,7 @@ def neighbour(door: ProcessLauncher, folder: Path, **settings: object):
     """Another program, which runs all the time; it ends as it wants to."""
     folder.mkdir(exist_ok=True)
     script = "until test -e stop; do sleep 0.05; done; exit 7"
-    invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=60, **settings)
+    invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=LIMIT, **settings)
     captures = []
     logs = {"stdout": folder / "neighbour.out", "stderr": folder / "neighbour.err"}
     thread = threading.Thread(target=lambda: captures.append(door.run(invocation, **logs)))
@@ -112,6 +113,7 @@ def left(mark: str) -> list[str]:
     return found
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_nothing_is_left_of_a_program_that_does_not_want_to_end(tmp_path, what, proved):
     mark, before = uuid4().hex, psutil.Process().memory_info().rss
@@ -140,6 +142,7 @@ def folder():
     shutil.rmtree(place)
 
 
+@pytest.mark.timed
 def test_a_fork_storm_ends_with_its_program(folder, proved):
     """Under a limit for processes. Root has none, hence somebody else does it."""
     user = agent_user("nobody") if IS_ROOT else None
@@ -169,10 +172,10 @@ def _is_ours(process: psutil.Process) -> bool:
 def test_a_process_without_its_environment_does_not_outlive_its_program(folder, proved):
     user = agent_user("nobody") if IS_ROOT else None
     mark = uuid4().hex
-    script = f"env -i setsid sh -c 'sleep 300; :' {mark} & sleep 0.3"
+    script = f"rm -f up; env -i setsid sh -c ': >up; sleep 300; :' {mark} & until [ -e up ]; do sleep 0.01; done"
     with opened(user=user) as door:
         for identity in (user.session_identity(), user.in_place) if user else (None,):
-            invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=10, identity=identity)
+            invocation = Invocation(argv=("sh", "-c", script), cwd=folder, timeout=LIMIT, identity=identity)
             door.run(invocation, stdout=folder / "out", stderr=folder / "err")
             assert left(mark) == []
             if identity and identity.is_own:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -18,6 +19,7 @@ from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.processes.outputs import OutputFile
+from waiting import LIMIT, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +61,13 @@ class Watch:
 
 def run(processes: ProcessLauncher, folder: Path, script: str, **settings: object) -> Capture:
     watch = settings.pop("watch", None)
-    invocation = Invocation(argv=("sh", "-c", script), cwd=folder, **{"timeout": 20.0, **settings})
+    invocation = Invocation(argv=("sh", "-c", script), cwd=folder, **{"timeout": LIMIT, **settings})
     return processes.run(invocation, stdout=folder / "out", stderr=folder / "err", watch=watch)
+
+
+def unique_seconds(prefix: int) -> str:
+    """For programs that sleep as long as that, and are found by it."""
+    return f"{prefix}{uuid4().int % 10**9:09}"
 
 
 def sleeping(marker: str) -> list[psutil.Process]:
@@ -158,15 +165,16 @@ def test_a_signal_is_told_apart_from_an_exit_code(processes: ProcessLauncher, tm
         pytest.param("setsid sleep {mark} & kill -STOP $PPID; sleep {mark}", id="a stopped supervisor"),
     ],
 )
+@pytest.mark.timed
 def test_after_the_time_limit_no_process_is_left(processes: ProcessLauncher, tmp_path: Path, script: str) -> None:
-    mark = f"86{time.monotonic_ns() % 10**9}"
+    mark = unique_seconds(86)
     capture = run(processes, tmp_path, script.format(mark=mark), timeout=0.5)
     assert (capture.ending, capture.seconds < 10) == (Ending.TIMED_OUT, True)
     assert sleeping(mark) == []
 
 
 def test_what_an_ended_program_left_behind_is_ended(processes: ProcessLauncher, tmp_path: Path) -> None:
-    mark = f"87{time.monotonic_ns() % 10**9}"
+    mark = unique_seconds(87)
     capture = run(processes, tmp_path, DAEMON.format(start="setsid", mark=mark))
     assert (capture.ending, capture.exit_code) == (Ending.EXITED, 0)
     assert sleeping(mark) == []
@@ -175,21 +183,19 @@ def test_what_an_ended_program_left_behind_is_ended(processes: ProcessLauncher, 
 def test_a_process_with_an_environment_and_a_session_of_its_own_is_ended_with_its_program(
     processes: ProcessLauncher, tmp_path: Path
 ) -> None:
-    mark = f"88{time.monotonic_ns() % 10**9}"
+    mark = unique_seconds(88)
     run(processes, tmp_path, DAEMON.format(start="env -i setsid setsid", mark=mark))
     assert sleeping(mark) == []
 
 
 def test_a_program_that_kills_its_supervisor_leaves_nothing(processes: ProcessLauncher, tmp_path: Path) -> None:
-    mark = f"89{time.monotonic_ns() % 10**9}"
+    mark = unique_seconds(89)
     capture = run(processes, tmp_path, DAEMON.format(start="setsid", mark=mark) + "; kill -9 $PPID; sleep 60")
     assert capture.ending is Ending.LOST
-    deadline = time.monotonic() + 10
-    while sleeping(mark):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: not sleeping(mark), "the end of what the program started")
 
 
+@pytest.mark.timed
 def test_a_parent_that_waits_for_its_child_to_call_exec_is_ended_without_delay(
     processes: ProcessLauncher, tmp_path: Path
 ) -> None:
@@ -220,7 +226,7 @@ def test_a_program_runs_under_its_limits(processes: ProcessLauncher, tmp_path: P
 
 def test_a_watcher_can_stop_a_program(processes: ProcessLauncher, tmp_path: Path) -> None:
     watch = Watch(stop="3")
-    capture = run(processes, tmp_path, "for i in 1 2 3 4; do echo $i; sleep 0.3; done; sleep 30", watch=watch)
+    capture = run(processes, tmp_path, "for i in 1 2 3 4; do echo $i; done; sleep 30", watch=watch)
     assert capture.ending is Ending.STOPPED
     assert capture.stopped_for == Trouble(kind="max-steps", message="3")
     assert watch.seen == ["1", "2", "3"]
@@ -234,25 +240,26 @@ def test_a_watcher_sees_what_was_printed_last(processes: ProcessLauncher, tmp_pa
 @pytest.mark.parametrize(
     ("script", "ending"),
     [
-        pytest.param("echo result; sleep 60", Ending.LINGERED, id="hangs after its result"),
+        pytest.param("echo result; sleep 600", Ending.LINGERED, id="hangs after its result", marks=pytest.mark.timed),
         pytest.param("echo result", Ending.EXITED, id="exits after its result"),
-        pytest.param("echo else; sleep 60", Ending.TIMED_OUT, id="hangs without one"),
+        pytest.param("echo else; sleep 600", Ending.TIMED_OUT, id="hangs without one", marks=pytest.mark.timed),
     ],
 )
 def test_a_program_that_has_told_its_result_may_not_go_on_for_long(processes, tmp_path, script, ending):
-    processes.result_linger = 0.3
-    capture = run(processes, tmp_path, script, watch=Watch(result="result"), timeout=2.0)
+    processes.result_linger = 0.3 if ending is Ending.LINGERED else LIMIT
+    timeout = 2.0 if ending is Ending.TIMED_OUT else LIMIT
+    capture = run(processes, tmp_path, script, watch=Watch(result="result"), timeout=timeout)
     assert capture.ending is ending
-    assert capture.seconds < 5
 
 
 def test_a_cancellation_ends_what_runs_at_once(
     processes: ProcessLauncher, cancelled: Cancellation, tmp_path: Path
 ) -> None:
-    threading.Timer(0.3, cancelled.set).start()
-    began = time.monotonic()
-    assert run(processes, tmp_path, "sleep 60").ending is Ending.CANCELLED
-    assert time.monotonic() - began < 10
+    cancelling = threading.Thread(target=lambda: until((tmp_path / "begun").exists, "the program") and cancelled.set())
+    cancelling.start()
+    capture = run(processes, tmp_path, "touch begun; sleep 15; touch went-on")
+    cancelling.join()
+    assert (capture.ending, (tmp_path / "went-on").exists()) == (Ending.CANCELLED, False)
 
 
 def test_lines_survive_bytes_that_are_not_text(tmp_path: Path) -> None:
@@ -275,7 +282,8 @@ def test_many_at_once_do_not_end_each_other(processes: ProcessLauncher, tmp_path
     def one(number: int) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
-        codes.append(run(processes, folder, f"{sys.executable} -c pass; sleep 0.2; exit 7").exit_code)
+        all_are_there = "touch ../up-$$; until [ $(ls .. | grep -c up-) = 8 ]; do sleep 0.01; done"
+        codes.append(run(processes, folder, f"{sys.executable} -c pass; {all_are_there}; exit 7").exit_code)
 
     threads = [threading.Thread(target=one, args=(number,)) for number in range(8)]
     for thread in threads:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from skillgym_action.processes.work_slots import WorkSlots
+from waiting import LIMIT
 
 PROCESSORS = os.cpu_count() or 2
 THREADS = 4 * PROCESSORS
@@ -17,6 +17,7 @@ THREADS = 4 * PROCESSORS
 
 def test_at_most_as_many_threads_work_as_there_are_processors():
     slots, lock, working, most = WorkSlots(), threading.Lock(), 0, 0
+    together = threading.Barrier(PROCESSORS, timeout=LIMIT)
 
     def work(_: int) -> None:
         nonlocal working, most
@@ -24,17 +25,18 @@ def test_at_most_as_many_threads_work_as_there_are_processors():
             with lock:
                 working += 1
                 most = max(most, working)
-            time.sleep(0.01)
+            together.wait()
+            together.wait()  # meanwhile all other threads want a slot
             with lock:
                 working -= 1
 
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(work, range(THREADS)))
+        list(pool.map(work, range(50 * PROCESSORS)))
     assert most == PROCESSORS
 
 
 def test_threads_that_wait_leave_their_slots_to_others():
-    slots, together = WorkSlots(), threading.Barrier(THREADS, timeout=10)
+    slots, together = WorkSlots(), threading.Barrier(THREADS, timeout=LIMIT)
 
     def wait(_: int) -> None:
         with slots.occupied(), slots.released():
@@ -66,7 +68,7 @@ def slots():
 
 def test_slots_are_all_free(slots):
     """Also after exceptions."""
-    together = threading.Barrier(PROCESSORS, timeout=10)
+    together = threading.Barrier(PROCESSORS, timeout=LIMIT)
 
     def work(_: int) -> None:
         with slots.occupied():

@@ -18,6 +18,7 @@ from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.sessions.provider_limits import ProviderLimits, ProviderPlaces, provider_of
 from skillgym_action.transcripts.providers import provider_ids
+from waiting import until
 
 ROUTER = "https://openrouter.ai/api/v1"
 PLACE = Location(path="bench/core.json")
@@ -189,8 +190,7 @@ def test_a_session_waits_for_the_end_of_another_one(cancelled):
     first = threading.Thread(target=limits.session, kwargs={"waits_for": end})
     first.start()
     second = threading.Thread(target=lambda: waited.append(limits.session()))
-    while not limits.lines:
-        pass
+    until(lambda: limits.lines, "a session that has its place")
     second.start()
     second.join(0.3)
     assert second.is_alive()

@@ -381,6 +381,7 @@ def test_a_program_that_gives_no_configuration_is_told(tmp_path, text, told):
     assert str(caught.value).startswith(f"skillgym.config.ts{told.replace('{folder}', str(tmp_path))}")
 
 
+@pytest.mark.timed
 def test_a_program_that_never_ends_is_ended(tmp_path):
     file = written(tmp_path, {"skillgym.config.ts": "while (true);"}) / "skillgym.config.ts"
     with suite_hosts(tmp_path, call_limit=0.5) as hosts, pytest.raises(ConfigError) as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from hashlib import sha256
 
 import pytest
@@ -19,16 +20,10 @@ suite = Suite("s")
 @suite.case("c", prompt="p")
 def c(report): pass
 """
-# Comes to an end only where the other one is loaded at the same time.
+# Comes to an end only where the other one is loaded at the same time: each waits for the other end of the FIFO.
 MEETING = """
-import time
-from pathlib import Path
 from skillgym_action import Case
-Path("{own}").touch()
-end = time.monotonic() + 20
-while not Path("{other}").exists():
-    assert time.monotonic() < end, "the other suite was not loaded in time"
-    time.sleep(0.01)
+open("meeting", "{mode}").close()
 suite = [Case(id="{own}", prompt="p", check=lambda report: None)]
 """
 
@@ -66,8 +61,9 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
 
 
 def test_suite_programs_are_loaded_in_parallel(tmp_path):
-    meeting = {f"{own}_suite.py": MEETING.format(own=own, other=other) for own, other in ("ab", "ba")}
+    meeting = {f"{own}_suite.py": MEETING.format(own=own, mode=mode) for own, mode in ("ar", "bw")}
     repository(tmp_path, {**meeting, "bench/core.json": None})
+    os.mkfifo(tmp_path / "meeting")
     with world_in(tmp_path) as services:
         found = discover(services.repository, tmp_path, DiscoverOptions(paths=tuple(meeting))).suites
         suites = load(found, services.hosts, LoadOptions())

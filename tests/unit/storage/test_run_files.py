@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import socket
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -179,10 +178,8 @@ def test_an_artifact_that_is_no_run_directory_is_refused(root, spoilt, named):
 def test_the_action_refuses_it_at_once(root, github, spoilt):
     spoil, message = SPOILT[spoilt]
     spoil(root)
-    began = time.monotonic()
     found = step(root, github, {"mode": "report", "results": "artifact/run"}, event=AFTER_A_FORK)
     assert (found.code, message in found.said) == (2, True), found.said
-    assert time.monotonic() - began < 15
     assert "Traceback" not in found.said
     (comment,) = github.comments(NUMBER)
     assert "## ❌ Error: nothing was judged" in comment.body

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import restored_text, run_report, suite_at
+from growth import grows_in_proportion
 from hostile import any_text
 from skillgym_action.limits import MAX_RESULTS_BYTES
 from skillgym_action.model.errors import Location, Problem, UsageError
@@ -502,18 +502,14 @@ def test_a_baseline_is_read_as_strictly(tmp_path):
 
 
 def test_the_time_to_read_results_grows_with_their_number(tmp_path):
-    """In CPU time, since others use the machine: if it grew with the square, four times as many would take 16 times."""
-
-    def seconds(number: int) -> float:
-        text = "\n".join(f"case-{index} failed 2x: expected {index}" for index in range(number))
-        (tmp_path / "results.json").write_text(file_of(run_report(text)))
-        began = time.process_time()
-        ((_, report),) = stored_reports(["results.json"], tmp_path)
+    def read(number: int) -> None:
+        ((_, report),) = stored_reports([f"results-{number}.json"], tmp_path)
         assert len(report.results) == number
-        return time.process_time() - began
 
-    seconds(100)  # loads what is loaded once
-    assert seconds(8_000) < 12 * seconds(2_000)
+    for number in (500, 4_000):
+        text = "\n".join(f"case-{index} failed 2x: expected {index}" for index in range(number))
+        (tmp_path / f"results-{number}.json").write_text(file_of(run_report(text)))
+    assert grows_in_proportion(read, 4_000)
 
 
 @pytest.mark.parametrize(

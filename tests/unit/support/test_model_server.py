@@ -11,6 +11,7 @@ import pytest
 
 from model_script import SCENARIOS, Fail, Forever, Hang, Read, Say, Shell, Skill, Think, Together, Write
 from model_server import ModelServer
+from waiting import until
 
 ARGUMENTS = {
     "Bash": ("command", "description"),
@@ -145,8 +146,7 @@ def test_closing_ends_a_call_that_hangs():
         url = f"{server.script(Hang())}/v1/messages"
         hanging = threading.Thread(target=_ignore_hang_up, args=(url, body))
         hanging.start()
-        while not server.requests:
-            pass
+        until(lambda: server.requests, "the call")
         hanging.join(0.2)
         assert hanging.is_alive()
     hanging.join(10)

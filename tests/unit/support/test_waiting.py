@@ -1,9 +1,9 @@
 from itertools import count
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
-from waiting import until, until_written
+from waiting import until, until_returned, until_written
 
 
 def test_the_first_true_value_is_returned():
@@ -25,3 +25,16 @@ def test_what_never_comes_is_named(tmp_path):
         until(lambda: None, "a reply", limit=0)
     with pytest.raises(AssertionError, match=r"content of .*/marker"):
         until_written(tmp_path / "marker", limit=0)
+
+
+def test_what_a_call_returns_or_raises():
+    assert until_returned(lambda: 3, "a number") == 3
+    with pytest.raises(KeyError):
+        until_returned({}.popitem, "an item")
+
+
+def test_a_call_that_does_not_return_is_named():
+    goes_on = Event()
+    with pytest.raises(AssertionError, match="after 0 s still not returned: the end"):
+        until_returned(goes_on.wait, "the end", limit=0)
+    goes_on.set()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from growth import grows_in_proportion
 from skillgym_action.text.wildcards import matches_wildcards
 
 
@@ -31,6 +30,5 @@ def test_the_whole_text_fits(text, pattern, fits):
 
 
 def test_many_stars_take_little_time():
-    began = time.perf_counter()
     assert not matches_wildcards("a" * 5000, "*a" * 50 + "b")
-    assert time.perf_counter() - began < 5
+    assert grows_in_proportion(lambda size: matches_wildcards("a" * size, "*a" * 50 + "b"), 5000)

@@ -25,6 +25,7 @@ from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.reporters.markdown import PACKAGED, comment, environment, summary
 from skillgym_action.user_templates.template_folder import PARTS, template_sources
 from users_templates import rendered_elsewhere
+from waiting import LIMIT, until
 
 SECRET = "s3cret-value-of-the-job"
 TOP = "summary.md.j2"
@@ -386,9 +387,11 @@ def test_every_filter_works_although_nothing_can_be_imported_any_more(tmp_path):
 # --- what goes wrong ----------------------------------------------------------------------------------
 
 TOO_DEEP = "templates, calls or expressions are nested without end, or too deep"
-WRONG = [
+TOO_LONG = [
     pytest.param("a\n" + ENDLESS, f"{TOP}:3: rendering takes longer than 4 s", id="endless loops"),
     pytest.param("{{ (10**10)**(10**9) }}", f"{TOP}: rendering takes longer than 4 s", id="endless arithmetic"),
+]
+WRONG = [
     pytest.param("\n{{ 'x' * 10**10 }}", f"{TOP}:2: rendering takes more than 512 MiB of memory", id="10 GB"),
     pytest.param(
         "{% set n = namespace(x='x' * 1000) %}\n{% for i in range(99) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
@@ -415,16 +418,28 @@ WRONG = [
 ]
 
 
+def told_three_times(templates, message):
+    for _ in range(3):
+        with pytest.raises(ConfigError) as caught:
+            shown(summary, GREEN, templates=templates)
+        assert str(caught.value).startswith(message)
+        assert str(caught.value).endswith(ENDS)
+
+
 @pytest.mark.parametrize(("source", "message"), WRONG)
-def test_whatever_a_template_does_is_an_error_with_its_place_within_5_seconds(tmp_path, source, message):
+def test_whatever_a_template_does_is_an_error_with_its_place(tmp_path, source, message):
+    written(tmp_path, {TOP: source})
+    with rendered_elsewhere(tmp_path, seconds=LIMIT) as templates, templates.stage():
+        told_three_times(templates, message)
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize(("source", "message"), TOO_LONG)
+def test_a_template_without_end_is_an_error_with_its_place_within_5_seconds(tmp_path, source, message):
     written(tmp_path, {TOP: source})
     with rendered_elsewhere(tmp_path) as templates, templates.stage():
         began = time.monotonic()
-        for _ in range(3):
-            with pytest.raises(ConfigError) as caught:
-                shown(summary, GREEN, templates=templates)
-            assert str(caught.value).startswith(message)
-            assert str(caught.value).endswith(ENDS)
+        told_three_times(templates, message)
         assert time.monotonic() - began < 5
 
 
@@ -452,7 +467,9 @@ def test_a_process_that_is_killed_is_an_error_and_the_next_report_has_another(tm
 @pytest.mark.parametrize(
     ("source", "place"),
     [
-        pytest.param("a\n" + ENDLESS, f"{TOP}:3: rendering takes longer than 4 s", id="endless"),
+        pytest.param(
+            "a\n" + ENDLESS, f"{TOP}:3: rendering takes longer than 4 s", id="endless", marks=pytest.mark.timed
+        ),
         pytest.param('{% include "summary.md.j2" %}', f"{TOP}:1: {TOO_DEEP}", id="includes itself"),
     ],
 )
@@ -473,16 +490,18 @@ def test_the_verdict_stays_and_the_built_in_templates_are_used(tmp_path, source,
 
 def rendering_of(process):
     """What renders for a tool, once it is at it."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
+
+    def at_it():
         for child in renderers(process.pid):
             with suppress(psutil.Error):
                 if child.cpu_times().user > 0.3:
                     return child
-        time.sleep(0.02)
-    raise AssertionError("nothing was rendered")
+        return None
+
+    return until(at_it, "a process that renders")
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("source", [ENDLESS, "{{ (10**10)**(10**9) }}"], ids=["loops", "arithmetic"])
 def test_a_signal_ends_a_rendering_at_once(tmp_path, number, source):
@@ -499,6 +518,7 @@ def test_a_signal_ends_a_rendering_at_once(tmp_path, number, source):
     assert not renderer.is_running()
 
 
+@pytest.mark.timed
 def test_a_cancelled_run_still_has_a_second_for_its_templates(tmp_path):
     written(tmp_path, {f"good/{TOP}": "mine", f"bad/{TOP}": ENDLESS})
     with rendered_elsewhere(tmp_path / "good", cancelled=True) as templates:
@@ -511,6 +531,7 @@ def test_a_cancelled_run_still_has_a_second_for_its_templates(tmp_path):
         assert time.monotonic() - began < 2
 
 
+@pytest.mark.timed
 def test_it_ends_with_the_tool_however_that_ends(tmp_path):
     root = repository(tmp_path / "repo", {f"tpl/{TOP}": ENDLESS})
     child = started("run", "--output", "out", "--template-dir", "tpl", cwd=root)

@@ -110,9 +110,9 @@ def test_files_that_take_long_to_compare_are_shown_as_replaced(workspaces, tmp_p
     """With difflib alone these would take hours."""
     workspace = started(workspaces, tmp_path, {"a": "same\n" * 9 + numbered(60_000, 1) + "end\n"})
     written(workspace.path, {"a": "same\n" * 9 + numbered(60_000, 7) + "end\n"})
-    began = time.monotonic()
+    began = time.process_time()
     lines = workspace.diff().splitlines()
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert lines[:7] == ["diff --git a/a b/a", "--- a/a", "+++ b/a", "@@ -8,60003 +8,60003 @@", "-same", "-same", "-0"]
     assert (len(lines), lines[-1]) == (4 + 2 * 60_003, "+end")
 

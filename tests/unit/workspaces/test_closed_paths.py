@@ -9,7 +9,6 @@ import stat
 import subprocess
 import tempfile
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +29,10 @@ from skillgym_action.workspaces.closed_path_records import (
     write,
 )
 from skillgym_action.workspaces.closed_paths import closed_but_to, closed_to_others, suite_group
+from waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 IS_ROOT = os.geteuid() == 0
 GROUP, OTHER = 50_000, 50_001
@@ -47,16 +47,6 @@ for path in $ROOT/bench/core.json $ROOT/.git/config $ROOT/README.md $ROOT/first 
 done
 touch out.txt
 """
-
-
-def until(holds: Callable[[], object], limit: float = 15.0) -> bool:
-    """Whether it becomes true within so many seconds."""
-    deadline = time.monotonic() + limit
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def modes(folder: Path) -> dict[str, tuple[int, int, int]]:
@@ -99,7 +89,9 @@ class Checkout:
         options = ("run", "--agent-user", "nobody", "--runner", tag, "--output", tag)
         tool = started(*options, cwd=self.root)
         self.tools.append(tool)
-        assert until((self.gate / f"begun-{tag}-one").exists), tool.communicate(timeout=1)
+        begun = self.gate / f"begun-{tag}-one"
+        until(lambda: begun.exists() or tool.poll() is not None, f"the first agent of {tag}")
+        assert begun.exists(), tool.communicate()
         return tool
 
     def let(self, tag: str, *names: str) -> None:
@@ -208,6 +200,7 @@ def test_a_run_uses_the_group_of_another_one_that_is_under_way(checkout):
 # --- killed -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 def test_what_a_killed_run_has_closed_is_as_it_was_within_two_seconds(checkout):
     if not IS_ROOT:
         refused(checkout.root)
@@ -216,8 +209,8 @@ def test_what_a_killed_run_has_closed_is_as_it_was_within_two_seconds(checkout):
     (guardian,) = guards_of(tool)
     assert checkout.is_closed
     killed(tool)
-    assert until(lambda: checkout.is_as_before, 2.0)
-    assert until(lambda: not guardian.is_running())
+    until(lambda: checkout.is_as_before, "the modes of before", limit=2.0)
+    until(lambda: not guardian.is_running(), "the end of the guardian")
 
 
 def test_a_killed_run_opens_nothing_that_another_one_closes(checkout):
@@ -227,7 +220,7 @@ def test_a_killed_run_opens_nothing_that_another_one_closes(checkout):
     first, second = checkout.start("first"), checkout.start("second")
     (guardian,) = guards_of(first)
     killed(first)
-    assert until(lambda: not guardian.is_running())
+    until(lambda: not guardian.is_running(), "the end of the guardian")
     assert checkout.is_closed
     checkout.let("second", *CASES)
     checkout.end(second)
@@ -242,7 +235,7 @@ def test_two_killed_runs_open_what_both_had_closed(checkout):
     first, second = checkout.start("first"), checkout.start("second")
     killed(first)
     killed(second)
-    assert until(lambda: checkout.is_as_before, 2.0)
+    until(lambda: checkout.is_as_before, "the modes of before")
 
 
 def test_what_was_killed_with_its_guard_is_restored_by_the_next_run(checkout):
@@ -265,7 +258,7 @@ def test_nothing_is_left_to_wait_for_a_run_that_has_ended(checkout):
     tool = checkout.start("first")
     checkout.let("first", *CASES)
     checkout.end(tool)
-    assert until(lambda: not guards_of(tool))
+    until(lambda: not guards_of(tool), "the end of the guardian")
 
 
 # --- several closures of a path ---------------------------------------------------------------------
@@ -467,7 +460,7 @@ def test_a_process_that_has_ended_does_not_run_although_nobody_has_waited_for_it
     with subprocess.Popen(("sleep", "60")) as child:
         assert closed_path_records.process_start(child.pid) is not None
         child.kill()
-        assert until(lambda: closed_path_records.process_start(child.pid) is None)
+        until(lambda: closed_path_records.process_start(child.pid) is None, "the end of the process", limit=30)
 
 
 def test_a_record_that_is_none_is_passed_over(folder, place):

@@ -1,0 +1,31 @@
+"""How the processor time of a call grows with what it is given: the ratio of two sizes, the same on any machine."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FACTOR = 8
+MOST = 32  # between 8, if it grows in proportion, and 64, if it grows with the square
+LEAST_SECONDS = 0.001  # below that the ratio says more about the clock than about the call
+
+
+def processor_seconds(call: Callable[[], object], *, tries: int = 3) -> float:
+    """Processor seconds of this process for the call: the least of several tries, since neighbours only add to it."""
+
+    def once() -> float:
+        began = time.process_time()
+        call()
+        return time.process_time() - began
+
+    return min(once() for _ in range(tries))
+
+
+def grows_in_proportion(call: Callable[[int], object], size: int) -> bool:
+    """Whether ``call(size)`` takes about as many times as long as ``call`` of an eighth, rather than the square."""
+    small = processor_seconds(lambda: call(size // FACTOR))
+    most = MOST * max(small, LEAST_SECONDS)
+    return any(processor_seconds(lambda: call(size), tries=1) < most for _ in range(3))

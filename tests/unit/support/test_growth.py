@@ -1,0 +1,25 @@
+"""What grows with the square is told apart from what grows in proportion."""
+
+from __future__ import annotations
+
+import pytest
+
+from growth import grows_in_proportion, processor_seconds
+
+
+def in_proportion(size: int) -> int:
+    return sum(1 for _ in range(50 * size))
+
+
+def with_the_square(size: int) -> int:
+    return sum(1 for _ in range(size) for _ in range(size))
+
+
+@pytest.mark.parametrize(("call", "size", "expected"), [(in_proportion, 8_000, True), (with_the_square, 1_600, False)])
+def test_growth_in_proportion_is_told_from_the_square(call, size, expected):
+    assert grows_in_proportion(call, size) is expected
+
+
+def test_the_least_of_several_tries_counts():
+    sizes = iter([40_000, 1, 40_000])
+    assert processor_seconds(lambda: in_proportion(next(sizes))) < processor_seconds(lambda: in_proportion(40_000))
