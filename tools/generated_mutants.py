@@ -339,6 +339,7 @@ def main() -> int:
     parser.add_argument("--repository", type=Path, default=REPOSITORY, help="whose source and whose tests")
     parser.add_argument("--list", type=Path, metavar="FILE", help="write the mutants drawn, and try none")
     parser.add_argument("--from", type=Path, metavar="FILE", dest="listed", help="try those that --list wrote")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="of processor time for each group of tests")
     given = parser.parse_args()
     repository = given.repository.resolve()
     if given.listed:
@@ -348,10 +349,10 @@ def main() -> int:
     if given.list:
         given.list.write_text(json.dumps([asdict(change) for change in found], indent=1) + "\n", encoding="utf-8")
         return 0
-    return _tried(found, repository)
+    return _tried(found, repository, given.seconds)
 
 
-def _tried(found: list[Change], repository: Path) -> int:
+def _tried(found: list[Change], repository: Path, seconds: int) -> int:
     began = time.monotonic()
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))  # of all processes that this one starts
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
@@ -359,8 +360,8 @@ def _tried(found: list[Change], repository: Path) -> int:
         place.chmod(0o755)  # users of sessions read the package
         trials = Trials(repository, place, tree_of(repository), min(AT_ONCE, len(found)))
         failing = trials.leave_out_what_fails(found)
-        print(f"{len(failing)} tests fail without a mutant", *failing, sep="\n  ", flush=True)
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        print(f"tests that fail without a mutant: {len(failing)}", *failing, sep="\n  ", flush=True)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, 2 * seconds))  # SIGXCPU, and later SIGKILL
         used, count = _processor_time(), Counter[str]()
         for change, outcome in trials.outcomes(found):
             count[outcome.status] += 1
