@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test test-all test-rest test-timed test-changed lint lock bench simulate mutants test-agents test-container test-browser pictures docs site compare-agentv compare-harbor clean
+.PHONY: help demo test test-all test-rest test-timed test-changed lint lock bench simulate mutants generated-mutants test-agents test-container test-browser pictures docs site compare-agentv compare-harbor clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
@@ -37,8 +37,9 @@ test-rest: $(VENV)/development ## run the tests of `make test-all` that `make te
 test-timed: $(VENV)/development ## run the tests that measure time, one after the other; a failed one runs again, at most twice
 	$(BIN)/pytest tests -m "timed and not more_agents" --reruns 2 --reruns-delay 1
 
-test-changed: $(VENV)/development ## run the tests of what changed since the merge base with main; BASE=REVISION
-	$(BIN)/pytest -n $(WORKERS) $$($(BIN)/python tools/changed_tests.py $(BASE))
+test-changed: $(VENV)/development ## run the tests that what changed since main needs; BASE=REVISION: since another commit
+	@runs="$$($(BIN)/python tools/changed_tests.py $(BASE))"; \
+	[ -z "$$runs" ] || printf '%s\n' "$$runs" | xargs -L 1 $(BIN)/pytest -n $(WORKERS)
 
 lint: $(VENV)/development ## check style, types, the import rules, the action, all workflows, script and style of the HTML report
 	$(BIN)/ruff check .
@@ -79,8 +80,11 @@ bench: $(VENV)/development ## measure speed and memory
 simulate: $(VENV)/development ## simulate comparisons of runs: false regressions, power, intervals; RUNS=2000 in each cell
 	$(BIN)/python -m bench.simulate $(RUNS)
 
-mutants: $(VENV)/development ## remove one protection at a time: the tests have to notice (some as root); ONLY=PATTERN for a few
-	$(BIN)/python tools/mutants.py $(if $(ONLY),'$(ONLY)')
+mutants: $(VENV)/development ## remove one protection at a time: tests have to fail; ONLY=PATTERN for a few, ROOT=1 for those that need root
+	$(BIN)/python tools/mutants.py $(if $(ROOT),--root) $(if $(ONLY),'$(ONLY)')
+
+generated-mutants: $(VENV)/development ## try random changes of the source: how many do the unit tests notice? NUMBER=200 SEED=20
+	$(BIN)/python tools/generated_mutants.py $(if $(NUMBER),--number $(NUMBER)) $(if $(SEED),--seed $(SEED))
 
 test-agents: $(VENV)/development ## run the real CLIs of all agents against a scripted model; installs them once
 	$(BIN)/pytest -m more_agents -n $(WORKERS)

@@ -200,9 +200,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Remove one protection at a time; the tests have to notice.")
     parser.add_argument("only", nargs="?", default="", help="a regular expression, searched in name, file and tests")
     parser.add_argument("--repository", type=Path, default=REPOSITORY, help="whose mutants are tried")
+    parser.add_argument("--root", action="store_true", help="only those whose tests can fail only where root runs them")
     given = parser.parse_args()
     repository = given.repository.resolve()
-    chosen = [mutant for mutant in mutants(repository) if re.search(given.only, _searched(mutant))]
+    chosen = [
+        mutant
+        for mutant in mutants(repository)
+        if re.search(given.only, _searched(mutant)) and (mutant.root or not given.root)
+    ]
     began = time.monotonic()
     found = Counter[str]()
     usable = []
