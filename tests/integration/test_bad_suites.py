@@ -251,6 +251,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.timed
 def test_a_program_that_does_not_end_is_ended_and_the_others_are_loaded(tmp_path, proved: Proved):
     written(tmp_path, ENDLESS | {"fine.bench.json": X_BENCH})
     with (
