@@ -106,7 +106,9 @@ def test_the_repetitions_of_all_arms_take_turns(tmp_path, jobs):
     scene(tmp_path, cases="ab")
     document = json.loads((tmp_path / "skillgym.config.yaml").read_text(encoding="utf-8"))
     log = tmp_path.parent / f"{tmp_path.name}.log"
-    script = f"read -r _ task; [ -e AGENTS.md ] && a=A || a=B; echo $task$a >> {log}; echo > seen.txt; sleep 0.2"
+    script = f"read -r _ task; [ -e AGENTS.md ] && a=A b=B || a=B b=A; echo $task$a >> {log}; echo > seen.txt; "
+    if jobs == "4":  # both arms run at once: none gets ahead of the other
+        script += f"n=$(grep -c $task$a {log}); until [ $(grep -c $task$b {log}) -ge $n ]; do sleep 0.02; done"
     document["runners"]["sh"] = runner(script)
     written(tmp_path, {"skillgym.config.yaml": json.dumps(document)})
     assert run(tmp_path, "--repeat", "3", "--jobs", jobs, "--fail-on", "none").code == 0

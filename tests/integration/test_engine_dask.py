@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 

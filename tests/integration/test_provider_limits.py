@@ -141,8 +141,8 @@ def test_a_slowed_provider_is_in_the_summary_and_in_the_results(bench):
 # --- settings ---------------------------------------------------------------------------------------
 
 
-def run(bench: Bench, *options: str, limits: object = None):
-    configured = json.loads(config(a=claude(bench, f"{BESIDE}; {PASSING}")))
+def run(bench: Bench, *options: str, limits: object = None, together: int = 1):
+    configured = json.loads(config(a=claude(bench, f"{TOGETHER.format(n=together)}; {PASSING}")))
     configured |= {} if limits is None else {"limits": limits}
     files = {"bench/core.json": suite(*CASES[:12]), "skillgym.config.yaml": json.dumps(configured, indent=1)}
     return skillgym("run", "--jobs", "8", *options, cwd=repository(bench.root, files))
@@ -158,7 +158,7 @@ def run(bench: Bench, *options: str, limits: object = None):
     ],
 )
 def test_option_and_configuration_limit_sessions(bench, options, limits, most):
-    assert run(bench, *options, limits=limits).code == 0
+    assert run(bench, *options, limits=limits, together=most).code == 0
     assert (len(bench.logged("begun")), beside(bench)) == (12, most)
 
 
