@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import threading
-import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from model_script import Forever, Say, Shell, Skill, Together
 from model_server import ModelServer
 from scratch import repository, skillgym
 from skillgym_action.model.verdicts import TROUBLES
+from waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,9 +124,7 @@ def killed(desk: Desk) -> str:
     others = set(psutil.Process().children(recursive=True))
 
     def kill() -> None:
-        end = time.monotonic() + 100
-        while not marker.exists() and time.monotonic() < end:
-            time.sleep(0.05)
+        until(marker.exists, "the agent's command")
         own = set(psutil.Process().children(recursive=True)) - others
         # The oldest first: a CLI whose command was killed before it would go on, and answer.
         for process in sorted(own, key=psutil.Process.create_time):
@@ -136,7 +134,7 @@ def killed(desk: Desk) -> str:
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        return failing(desk, desk.models.script(Shell(f"touch {marker}; sleep 60"), Say("no")))
+        return failing(desk, desk.models.script(Shell(f"touch {marker}; sleep 600"), Say("no")))
     finally:
         killer.join()
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
+
+from waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,15 +34,17 @@ def registry(folder: Path) -> Iterator[str]:
     with (folder / "registry.log").open("wb") as log:
         process = subprocess.Popen(["docker-registry", "serve", folder / "registry.json"], stdout=log, stderr=log)
     try:
-        for _ in range(200):
-            with socket.socket() as tried:
-                if tried.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
+        until(lambda: answers(port), "the registry")
         yield f"localhost:{port}"
     finally:
         process.terminate()
         process.wait()
+
+
+def answers(port: int) -> bool:
+    """Whether a program listens at a port of this machine."""
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
 
 
 def manifest(image: str) -> dict[str, Any]:

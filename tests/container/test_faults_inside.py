@@ -20,6 +20,7 @@ from container.runner import run_step
 from container.test_container import IDLES, WRITES, check_out
 from faults import REPORTS, reported, whole
 from scratch import suite, written
+from waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,6 +140,7 @@ def test_what_agents_dig_is_handed_over_as_far_as_it_is_kept(image, tmp_path, pr
     proved("faults", "things agents may make of their place, survived, and nothing kept that harms others")
 
 
+@pytest.mark.timed
 def test_a_step_that_is_stopped_leaves_its_reports_and_its_outputs(image, tmp_path, proved):
     """As the runner stops it: SIGTERM to the first process of the container, which has no other init."""
     script = "trap '' TERM; (setsid sh -c \"trap '' TERM; sleep 300\" &); while :; do sleep 300; done\n"
@@ -147,12 +149,13 @@ def test_a_step_that_is_stopped_leaves_its_reports_and_its_outputs(image, tmp_pa
     stopped: list[float] = []
 
     def stop() -> None:
-        while "repeat-1" not in docker("exec", name, "sh", "-c", "ls /github/workspace/results/*/*/*; true"):
-            time.sleep(0.2)
+        results = ("sh", "-c", "ls /github/workspace/results/*/*/*; true")
+        until(lambda: docker("ps", "--quiet", "--filter", f"name={name}"), "the container of the step")
+        until(lambda: "repeat-1" in docker("exec", name, *results), "a session that has begun")
         stopped.append(time.monotonic())
         docker("kill", "--signal", "TERM", name)
 
-    waiting = threading.Timer(2.0, stop)
+    waiting = threading.Thread(target=stop)
     waiting.start()
     step = run_step(image, root, inputs={"report-dir": "results"}, options=("--name", name))
     took = time.monotonic() - stopped[0]

@@ -124,9 +124,9 @@ def test_no_program_of_the_image_gives_rights_to_whoever_starts_it(image, proved
 
 NAMES = """
 import grp, pwd, time
-began = time.perf_counter()
+began = time.process_time()
 last = pwd.getpwuid(59999)
-took = time.perf_counter() - began
+took = time.process_time() - began
 for number in (50000, 50001, 55555, 59999):
     print(pwd.getpwuid(number).pw_name, grp.getgrgid(number).gr_name, pwd.getpwuid(number).pw_gid == number)
 print(pwd.getpwnam("agent").pw_uid, grp.getgrnam("agent").gr_gid, last.pw_dir, last.pw_shell, took < 0.1)

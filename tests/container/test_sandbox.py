@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import tarfile
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -29,9 +29,10 @@ from skillgym_action.model.errors import SandboxError
 from skillgym_action.model.session import Ending
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.sandboxes.keeper import keeper
+from waiting import until, until_written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from skillgym_action.sandboxes import Sandbox
@@ -193,7 +194,7 @@ def test_programs_end_as_those_of_the_launcher_do(sandbox: Sandbox, tmp_path: Pa
         ran = run(container, tmp_path, "sh", "-c", "echo OCI runtime exec failed: no such file; exit 127")
         assert (ran.capture.ending, ran.capture.exit_code) == (Ending.EXITED, 127)
         assert run(container, tmp_path, "true", user="no-such-user").capture.ending is Ending.REFUSED
-        ran = run(container, tmp_path, "sh", "-c", "echo early; sleep 600", timeout=1.0)
+        ran = run(container, tmp_path, "sh", "-c", "echo early; sleep 600", timeout=10.0)
         assert (ran.capture.ending, ran.out) == (Ending.TIMED_OUT, "early\n")
         ran = run(container, tmp_path, "sh", "-c", "echo go; echo stop; sleep 600", watch=StopAt("stop"))
         assert (ran.capture.ending, ran.capture.stopped_for) == (
@@ -210,12 +211,26 @@ def test_a_program_that_has_printed_its_result_does_not_linger(sandbox: Sandbox,
         assert ran.capture.ending is Ending.LINGERED
 
 
+BEGINS = ("sh", "-c", "echo begun; exec sleep 600")
+
+
+def when_it_has_begun(folder: Path, do: Callable[[], None]) -> threading.Thread:
+    """Do it, in a thread, once a program that ``run`` starts has printed something."""
+
+    def wait() -> None:
+        until_written(folder / "stdout.log")
+        do()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
 def test_a_cancelled_run_ends_its_programs(tmp_path: Path):
     cancelled = Cancellation()
     with opened(cancelled=cancelled) as sandbox, box(sandbox) as container:
-        timer = threading.Timer(1.0, cancelled.set)
-        timer.start()
-        assert run(container, tmp_path, "sleep", "600").capture.ending is Ending.CANCELLED
+        when_it_has_begun(tmp_path, cancelled.set)
+        assert run(container, tmp_path, *BEGINS).capture.ending is Ending.CANCELLED
         assert run(container, tmp_path, "true").capture.ending is Ending.CANCELLED
 
 
@@ -249,9 +264,8 @@ def test_the_first_process_of_a_container_cannot_be_ended_or_changed_from_inside
 
 def test_a_container_that_is_gone_is_lost(sandbox: Sandbox, tmp_path: Path):
     with box(sandbox) as container:
-        timer = threading.Timer(1.0, container.remove)
-        timer.start()
-        assert run(container, tmp_path, "sleep", "600").capture.ending is Ending.LOST
+        timer = when_it_has_begun(tmp_path, container.remove)
+        assert run(container, tmp_path, *BEGINS).capture.ending is Ending.LOST
         timer.join()
         assert run(container, tmp_path, "true").capture.ending is Ending.LOST
         with pytest.raises(SandboxError, match="cannot read /app in the container"):
@@ -373,17 +387,19 @@ def test_a_build_is_tried_twice_in_a_run(tmp_path: Path):
         assert sandbox.image(spec).user == "nobody"
 
 
+def are_built(line: str) -> bool:
+    """Whether a process of this machine, also one in a container, has the text in its command line."""
+    return any(line in words for one in psutil.process_iter(["cmdline"]) for words in one.info["cmdline"] or ())
+
+
 def test_a_build_that_does_not_stop_printing_ends_with_the_run(tmp_path: Path):
-    line = f"skillgym-test-{time.monotonic_ns()}"
+    line = f"skillgym-test-{uuid4().hex}"
     spec, cancelled = built(tmp_path / "context", f"FROM python:3.12-slim\nRUN yes {line}\n"), Cancellation()
     with opened(cancelled=cancelled) as sandbox:
-        threading.Timer(4, cancelled.set).start()
+        threading.Thread(target=lambda: (until(lambda: are_built(line), "the build"), cancelled.set())).start()
         with pytest.raises(SandboxError, match="the run was cancelled"):
             sandbox.image(spec)
-    deadline = time.monotonic() + 20
-    while any(line in words for one in psutil.process_iter(["cmdline"]) for words in one.info["cmdline"] or ()):
-        assert time.monotonic() < deadline, "the engine still builds"
-        time.sleep(0.1)
+    until(lambda: not are_built(line), "the end of the build")
 
 
 def test_an_image_that_is_nowhere_is_reported_with_what_to_do(sandbox: Sandbox):
@@ -438,6 +454,6 @@ HEALTHCHECK CMD touch /checked
         assert container.read("/data/file", 100) == b"true\n"
         container.put([file("more", "x")], "/data")
         assert {entry.path for entry in container.get("/data")} == {"file", "more"}
-        ran = run(container, tmp_path, "/bin/sh", timeout=2.0)
+        ran = run(container, tmp_path, "/bin/sh", timeout=5.0)
         assert ran.capture.ending is Ending.TIMED_OUT
         assert container.read("/checked", 10) is None

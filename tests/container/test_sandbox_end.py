@@ -6,22 +6,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import skillgym_action
 from container.boxes import BASE, box, left_of, opened, settings
 from container.image import docker
+from scratch import HUNG
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.sandboxes import open_sandbox
 from skillgym_action.sandboxes.docker_engine import DockerEngine
 from skillgym_action.sandboxes.docker_sweep import sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from waiting import until
 
 pytestmark = pytest.mark.container
 
@@ -62,16 +59,6 @@ with open_sandbox("docker", settings) as sandbox:
 """
 
 
-def eventually(check: Callable[[], bool], seconds: float) -> bool:
-    """Whether it becomes true in time."""
-    end = time.monotonic() + seconds
-    while not check():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.1)
-    return True
-
-
 @pytest.mark.parametrize(("mode", "count"), [("none", 5), ("allow-list", 1)])
 def test_nothing_is_left_when_the_tool_is_killed(mode: str, count: int, tmp_path: Path):
     """Containers end at once, the networks are removed at the next start, or later: see ``CONTAINER_STRAY_SECONDS``."""
@@ -80,14 +67,13 @@ def test_nothing_is_left_when_the_tool_is_killed(mode: str, count: int, tmp_path
     environment = {**os.environ, "PYTHONPATH": str(Path(skillgym_action.__file__).parents[1])}
     tool = subprocess.Popen(arguments, env=environment)
     outputs = [tmp_path / f"{number}.out" for number in range(count)]
-    assert eventually(lambda: all(path.exists() and path.stat().st_size for path in outputs), 200)
+    until(lambda: all(path.exists() and path.stat().st_size for path in outputs), "containers that run", limit=HUNG)
     boxes = docker("ps", "--quiet", "--filter", f"label=skillgym-action.run={run}").split()
     assert len(boxes) == count + (mode != "none")
     tool.send_signal(signal.SIGKILL)
     tool.wait()
-    began = time.monotonic()
-    assert eventually(lambda: not docker("ps", "--all", "--quiet", "--filter", f"label=skillgym-action.run={run}"), 60)
-    print(f"no container after {time.monotonic() - began:.1f} s")
+    of_run = ("--filter", f"label=skillgym-action.run={run}")
+    until(lambda: not docker("ps", "--all", "--quiet", *of_run), "no container")
     networks = docker("network", "ls", "--format", "{{.Name}}", "--filter", f"label=skillgym-action.run={run}").split()
     assert len(networks) == (2 if mode == "allow-list" else 0)
     if not networks:

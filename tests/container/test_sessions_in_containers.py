@@ -6,15 +6,16 @@ import json
 import os
 import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import psutil
 import pytest
 
 from dask_cluster import Cluster, engine_settings
-from scratch import case, config, repository, runner, skillgym, started, suite
+from scratch import HUNG, case, config, repository, runner, skillgym, started, suite
 from skillgym_action.workspaces.session_containers import run_label
+from waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -257,21 +258,16 @@ def containers_of(run: Path) -> list[str]:
     return docker("ps", "--quiet", "--filter", f"label={RUN_LABEL}={run_label(run)}").split()
 
 
-def wait_for(condition: Any, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-
-
 def test_nothing_of_a_killed_run_goes_on_and_it_is_resumed_and_leaves_nothing(tmp_path):
     root = boxed(tmp_path, *(case(f"case-{number}") for number in range(4)), agent="sleep 2; echo done > out.txt")
     run = started("run", "--output", "killed", "--no-html", cwd=root)
-    wait_for(lambda: (root / "killed" / "journal.jsonl").is_file() and len(containers_of(root / "killed")) > 0)
-    wait_for(lambda: (root / "killed" / "journal.jsonl").read_text().count('{"digest"') >= 1)
+    journal = root / "killed" / "journal.jsonl"
+    until(lambda: journal.is_file() and containers_of(root / "killed"), "a container")
+    until(lambda: journal.read_text().count('{"digest"') >= 1, "a session that has ended")
     run.send_signal(signal.SIGKILL)
     run.communicate()
-    wait_for(lambda: not containers_of(root / "killed"))  # one that was just made and never ran is left to the next run
+    # One that was just made and never ran is left to the next run.
+    until(lambda: not containers_of(root / "killed"), "the end of the containers")
     done = skillgym("run", "--resume", "killed", "--no-html", cwd=root, limit=300)
     assert done.code == 0, done.out
     assert len(results_of(root, "killed")) == 4
@@ -281,9 +277,9 @@ def test_nothing_of_a_killed_run_goes_on_and_it_is_resumed_and_leaves_nothing(tm
 def test_a_cancelled_run_removes_its_containers_and_ends(tmp_path):
     root = boxed(tmp_path, case(), agent="sleep 600")
     run = started("run", "--output", "cancelled", "--no-html", cwd=root)
-    wait_for(lambda: containers_of(root / "cancelled"))
+    until(lambda: containers_of(root / "cancelled"), "a container")
     run.send_signal(signal.SIGTERM)
-    out, _ = run.communicate(timeout=60)
+    out, _ = run.communicate(timeout=HUNG)
     assert run.returncode == 130, out
     assert left_of(root / "cancelled") == []
 
@@ -294,7 +290,7 @@ def processes_with(words: str) -> list[psutil.Process]:
 
 
 def test_a_cancelled_run_ends_the_build_of_its_image(tmp_path):
-    mark = f"sleep 6{time.monotonic_ns()}"
+    mark = f"sleep 6{uuid4().int % 10**12}"
     files = {
         "bench/core.json": suite(case(), workspace={"dockerfile": "environment/Dockerfile"}),
         "bench/environment/Dockerfile": f"FROM {IMAGE}\nRUN {mark}\n",
@@ -302,11 +298,11 @@ def test_a_cancelled_run_ends_the_build_of_its_image(tmp_path):
     }
     root = repository(tmp_path, files)
     run = started("run", "--output", "cancelled", "--no-html", cwd=root)
-    wait_for(lambda: processes_with(mark))
+    until(lambda: processes_with(mark), "the build")
     run.send_signal(signal.SIGTERM)
-    out, _ = run.communicate(timeout=30)
+    out, _ = run.communicate(timeout=HUNG)
     assert run.returncode == 130, out
-    wait_for(lambda: not processes_with(mark), 10)
+    until(lambda: not processes_with(mark), "the end of the build")
 
 
 # --- limits and network -----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from on_github import NUMBER, SHA, github_with
 from scratch import case, config, repository, runner, suite
 from skillgym_action.cli.action_inputs import settings_of
 from skillgym_action.model.errors import UsageError
+from waiting import until, until_written
 
 PASSES = {"bench/core.json": suite(case())}
 FAILS = {"bench/core.json": suite(case("good"), case("bad", ("file:nothing exists",)))}
@@ -120,15 +121,14 @@ def test_a_mistake_in_an_input_is_told_in_words(tmp_path, inputs, words):
     assert words in found.said
 
 
+@pytest.mark.timed
 def test_a_cancelled_run_leaves_no_comment_that_says_it_runs(tmp_path):
-    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner("touch begun; sleep 60"))})
+    begun = tmp_path / "begun"
+    root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner(f"echo x >{begun}; sleep 600"))})
     with github_with() as github:
         process, files = started(root, github)
-        end = time.monotonic() + 20
-        while not any("Running" in text for text in texts(github)):
-            assert time.monotonic() < end
-            time.sleep(0.02)
-        time.sleep(0.3)
+        until(lambda: any("Running" in text for text in texts(github)), "a comment that the run goes on")
+        until_written(begun)
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         found = finished(process, files)

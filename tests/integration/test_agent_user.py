@@ -13,14 +13,13 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
 
 import everybody
+from scratch import HUNG, case, config, environment, repository, runner, skillgym, started, suite, written
 from scratch import PROGRAM as PROGRAM_PATH
-from scratch import case, config, environment, repository, runner, skillgym, started, suite, written
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.session import Identity, Invocation
@@ -29,6 +28,7 @@ from skillgym_action.processes.users import SESSION_UIDS, UserIds, agent_user
 from skillgym_action.suite_hosts.suite_host import PACKAGE
 from skillgym_action.workspaces.closed_paths import closed_but_to
 from skillgym_action.workspaces.session_folder import SessionFolder
+from waiting import until
 
 NOBODY = "nobody"
 IS_ROOT = os.geteuid() == 0
@@ -264,7 +264,7 @@ def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reache
     def reaches(identity: Identity) -> list[str]:
         paths = ("suites", "first/workspace", "first/home", "second/workspace", "second/home")
         script = f"cd {checkout}; for path in {' '.join(paths)}; do ls $path && echo $path; done"
-        invocation = Invocation(argv=("sh", "-c", script), cwd=Path("/"), timeout=10, identity=identity)
+        invocation = Invocation(argv=("sh", "-c", script), cwd=Path("/"), timeout=HUNG, identity=identity)
         return list(processes.run(invocation, stdout=checkout / "out", stderr=checkout / "err").stdout.lines())
 
     own = ["first/workspace", "first/home"]
@@ -363,17 +363,13 @@ def test_what_was_closed_is_open_again_when_the_tool_is_killed(checkout):
     if not IS_ROOT:
         run(repository(checkout))
         return
-    repository(checkout, {"skillgym.config.yaml": config(runner("sleep 60"))}, git=True)
+    repository(checkout, {"skillgym.config.yaml": config(runner("sleep 600"))}, git=True)
     with started("run", "--agent-user", NOBODY, "--output", "results", cwd=checkout) as tool:
-        assert until(lambda: stat.S_IMODE(checkout.stat().st_mode) == 0o750)
-        assert until((checkout / "results" / "core" / "one" / "sh" / "repeat-1" / "stdout.log").exists)
+        until(lambda: stat.S_IMODE(checkout.stat().st_mode) == 0o750, "the checkout is closed")
+        until((checkout / "results" / "core" / "one" / "sh" / "repeat-1" / "stdout.log").exists, "the agent's output")
         tool.kill()
-        assert until(lambda: (stat.S_IMODE(checkout.stat().st_mode), checkout.stat().st_gid) == (0o755, os.getgid()))
-
-
-def until(holds) -> bool:
-    """Whether it comes to hold within ten seconds."""
-    return any(holds() or time.sleep(0.05) for _ in range(200))
+        open_again = (0o755, os.getgid())
+        until(lambda: (stat.S_IMODE(checkout.stat().st_mode), checkout.stat().st_gid) == open_again, "it is open again")
 
 
 @pytest.mark.parametrize(

@@ -319,6 +319,7 @@ def test_a_key_of_an_env_file_is_no_secret_that_gets_out(tmp_path):
     assert not any("key-of-a-file" in text for text in texts)
 
 
+@pytest.mark.timed
 def test_the_time_limit_of_a_target(tmp_path):
     report = ran(tmp_path, {"e/EVAL.yaml": suite_text()}, cli("sleep 30", timeout_seconds=0.2))
     assert report.results[0].judgement.failure_class.id == "timeout"
@@ -414,6 +415,7 @@ def test_the_output_of_a_hook_that_fails_afterwards_is_no_workflow_command(tmp_p
     assert "\033" not in done.err
 
 
+@pytest.mark.timed
 def test_a_hook_that_does_not_end_is_ended(tmp_path):
     hooks = {"before_each": hook("sleep 30") | {"timeout_ms": 200}}
     (result,) = ran(tmp_path, {"e/EVAL.yaml": suite_text(workspace={"hooks": hooks})}).results

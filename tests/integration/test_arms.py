@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scratch import case, repository, runner, skillgym, started, suite, written
+from waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +106,9 @@ def test_the_repetitions_of_all_arms_take_turns(tmp_path, jobs):
     scene(tmp_path, cases="ab")
     document = json.loads((tmp_path / "skillgym.config.yaml").read_text(encoding="utf-8"))
     log = tmp_path.parent / f"{tmp_path.name}.log"
-    script = f"read -r _ task; [ -e AGENTS.md ] && a=A || a=B; echo $task$a >> {log}; echo > seen.txt; sleep 0.2"
+    script = f"read -r _ task; [ -e AGENTS.md ] && a=A b=B || a=B b=A; echo $task$a >> {log}; echo > seen.txt; "
+    if jobs == "4":  # both arms run at once: none gets ahead of the other
+        script += f"n=$(grep -c $task$a {log}); until [ $(grep -c $task$b {log}) -ge $n ]; do sleep 0.02; done"
     document["runners"]["sh"] = runner(script)
     written(tmp_path, {"skillgym.config.yaml": json.dumps(document)})
     assert run(tmp_path, "--repeat", "3", "--jobs", jobs, "--fail-on", "none").code == 0
@@ -400,13 +403,12 @@ def test_a_killed_run_is_resumed_in_both_arms(tmp_path):
     scene(tmp_path)
     document = json.loads((tmp_path / "skillgym.config.yaml").read_text(encoding="utf-8"))
     log = tmp_path.parent / f"{tmp_path.name}.log"
-    slow = f'read -r _ task; echo $task >> {log}; [ "$(wc -l < {log})" = 6 ] && sleep 30; echo > seen.txt; '
+    slow = f'read -r _ task; echo $task >> {log}; [ "$(wc -l < {log})" = 6 ] && sleep 600; echo > seen.txt; '
     slow += "! grep -q all AGENTS.md || echo > out.txt"
     document["runners"]["sh"] = runner(slow)
     written(tmp_path, {"skillgym.config.yaml": json.dumps(document)})
     process = started("run", "--output", "out", cwd=tmp_path)
-    while not log.exists() or len(log.read_text().splitlines()) < 6:
-        assert process.poll() is None
+    until(lambda: log.exists() and len(log.read_text().splitlines()) == 6, "six sessions that have begun")
     process.kill()
     process.communicate()
     ran = skillgym("run", "--resume", "out", cwd=tmp_path)

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ import action_step
 from scratch import case, committed, config, git_in, repository, runner, suite, written
 from skillgym_action.cli.action_inputs import run_action
 from skillgym_action.model.errors import UsageError
+from waiting import until
 
 if TYPE_CHECKING:
     from proofs import Proved
@@ -170,9 +170,7 @@ def test_a_job_that_is_really_killed_is_continued_by_further_attempts(job, prove
         process, _ = action_step.started(
             job.root, None, INPUTS, event=("push", {}), GITHUB_RUN_ATTEMPT=str(number), **more
         )
-        deadline = time.monotonic() + 30
-        while job.begun.total() < before + 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda before=before: job.begun.total() >= before + 2, "two more sessions that have begun")
         process.kill()
         process.communicate()
         kills += 1
@@ -266,6 +264,7 @@ def test_the_budget_is_that_of_all_attempts(job, monkeypatch):
     assert job.begun == spent
 
 
+@pytest.mark.timed
 def test_a_session_that_exceeded_a_limit_does_not_run_again(job, monkeypatch):
     slow = runner("read -r _ task; echo $task >> $LOG/begun; sleep 60", env={"LOG": str(job.log)})
     written(job.root, {"skillgym.config.yaml": config(slow), "bench/core.json": suite(case("slow"))})
@@ -327,9 +326,7 @@ def test_the_runners_user_can_save_and_restore_what_root_and_agents_wrote(worksp
         (job.log / "slow").touch()
     process, files = action_step.started(job.root, None, inputs, event=("push", {}), GITHUB_RUN_ATTEMPT="1", **more)
     if end == "killed":
-        deadline = time.monotonic() + 60
-        while job.begun.total() < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: job.begun.total() >= 3, "three sessions that have begun")
         process.kill()
         process.communicate()
         (job.log / "slow").unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,8 @@ from skillgym_action.suite_hosts.suite_host import SuiteHosts
 from skillgym_action.suite_programs import suite_program as program
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from heavy_suites import Pieces, Table
     from measured import Measured
     from proofs import Proved
@@ -47,6 +50,13 @@ if TYPE_CHECKING:
 SECONDS, MEGABYTES = 5, 300
 DOCUMENT = REPOSITORY / "docs/reference/limits.md"
 LONGEST_LINE, MOST_TEXT = 8_000, 2_000_000
+
+
+@pytest.fixture(autouse=True)
+def room(tmp_path: Path) -> Iterator[None]:
+    """Until the end of the run, these files would take 1.3 GB of the disk, and beside another run more than it has."""
+    yield
+    shutil.rmtree(tmp_path)
 
 
 def rows(table: Table) -> list[Any]:
@@ -251,6 +261,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.timed
 def test_a_program_that_does_not_end_is_ended_and_the_others_are_loaded(tmp_path, proved: Proved):
     written(tmp_path, ENDLESS | {"fine.bench.json": X_BENCH})
     with (

@@ -12,7 +12,8 @@ import time
 import pytest
 
 from paths import REPOSITORY
-from scratch import case, config, git_in, repository, runner, skillgym, started, suite
+from scratch import HUNG, case, config, git_in, repository, runner, skillgym, started, suite
+from waiting import until_written
 
 SUITE = "bench/core.json"
 SOLUTIONS = f"{SUITE}.oracle"
@@ -179,12 +180,15 @@ def test_a_suite_that_cannot_be_used_is_an_error(tmp_path):
     assert (ran.code, "error: bench/core.json" in ran.err) == (2, True)
 
 
+@pytest.mark.timed
 def test_a_check_that_is_cancelled_ends_soon(tmp_path):
-    program = started("check", "--nop", cwd=scratch(tmp_path, case("slow", ("test:sleep 60",))))
-    time.sleep(3)
+    begun = tmp_path / "begun"
+    folder = scratch(tmp_path / "r", case("slow", (f"test:echo x >{begun}; sleep 600",)))
+    program = started("check", "--nop", cwd=folder)
+    until_written(begun)
     began = time.monotonic()
     program.send_signal(signal.SIGTERM)
-    program.communicate(timeout=30)
+    program.communicate(timeout=HUNG)
     assert (program.returncode, time.monotonic() - began < 10) == (130, True)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from scratch import (
+    HUNG,
     PASSING,
     PROGRAM,
     Ran,
@@ -31,6 +32,7 @@ from scratch import (
 )
 from skillgym_action.cli.help_contents import EXAMPLES
 from skillgym_action.storage.results_schema import Results
+from waiting import until_written
 
 PYTHON = "from skillgym_action import Case, Suite\n"
 
@@ -79,7 +81,9 @@ def test_help_of_a_process_fits_the_width_of_the_terminal(name, columns):
         pytest.param(PASSING, [case(expectedFail=True)], 1, "failed: 1 unexpected pass of 1", id="unexpected pass"),
         pytest.param(PASSING, [case(), case(expect=["fiel:x"])], 2, "inconclusive: 1 could not be judged", id="suite"),
         pytest.param("exit 3", [case()], 3, "inconclusive: 1 could not be judged of 1", id="inconclusive"),
-        pytest.param("sleep 60", [case(timeout=0.2)], 1, "failed: 1 failed of 1", id="too slow"),
+        pytest.param(
+            "sleep 60", [case(timeout=0.2)], 1, "failed: 1 failed of 1", id="too slow", marks=pytest.mark.timed
+        ),
     ],
 )
 def test_the_exit_code_and_the_verdict_agree(tmp_path, script, cases, code, verdict):
@@ -381,6 +385,7 @@ def test_outside_of_git_and_where_git_is_broken(tmp_path):
 # --- cancellation -----------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_cancelled_run_ends_soon_with_complete_reports(tmp_path, number):
     script = "case $(cat) in *slow) echo $$ > $PID; sleep 300;; esac; echo > out.txt"
@@ -390,10 +395,10 @@ def test_a_cancelled_run_ends_soon_with_complete_reports(tmp_path, number):
         {"bench/core.json": suite(case("quick"), case("slow"), case("never")), "skillgym.config.yaml": config(agent)},
     )
     child = started("run", "--output", "out", cwd=tmp_path / "repo")
-    wait_for(tmp_path / "pid")
+    until_written(tmp_path / "pid")
     child.send_signal(number)
     began = time.monotonic()
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=HUNG)
     assert time.monotonic() - began < 7  # GitHub kills after that
     assert (child.returncode, out) == (130, "")
     assert "cancelled, inconclusive: 1 passed, 2 skipped of 3" in err
@@ -425,19 +430,12 @@ HANGING = PYTHON + "import time\nopen({pid!r}, 'w').write('x')\ntime.sleep(300)\
 def test_a_cancellation_is_no_failure_whatever_it_interrupts(tmp_path, files):
     pid = tmp_path / "pid"
     child = started("run", "--output", "out", cwd=repository(tmp_path / "repo", files(str(pid))))
-    wait_for(pid)
+    until_written(pid)
     child.send_signal(signal.SIGTERM)
-    child.communicate(timeout=30)
+    child.communicate(timeout=HUNG)
     assert child.returncode == 130
     assert results(tmp_path / "repo/out")["run"]["status"] == "cancelled"
     assert told(tmp_path / "repo/out")["one"] == "skipped"
-
-
-def wait_for(file: Path) -> None:
-    deadline = time.monotonic() + 20
-    while not (file.exists() and file.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 # --- other commands ---------------------------------------------------------------------------------
@@ -749,6 +747,7 @@ def test_judging_again_asks_today_s_assertions_and_no_agent(tmp_path):
     assert (third.code, told(root / "third")) == (1, {"a": "failed", "b": "passed"})
 
 
+@pytest.mark.timed
 def test_judging_again_what_had_trouble_neither_waits_nor_changes_it(tmp_path):
     event = json.dumps({"type": "error", "class": "rate-limit", "message": "slow down", "retryAfter": 30})
     script = (

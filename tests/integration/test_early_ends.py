@@ -21,6 +21,7 @@ from markdown_structure import structure
 from on_github import BOT, NUMBER, SHA, github_with
 from runner_parsers import command, commands, read_lines
 from scratch import case, config, git_in, repository, runner, skillgym, suite, written
+from waiting import until, until_written
 
 EARLIER = "b" * 40
 GREEN = f"""<!-- skillgym-action:default -->
@@ -220,30 +221,23 @@ def test_an_internal_error_names_its_log_everywhere(tmp_path):
         assert "❌ Internal error" in found.summary
 
 
-def begun(root, process):
-    end = time.monotonic() + 20
-    while not (root / "begun").exists():
-        assert time.monotonic() < end
-        assert process.poll() is None
-        time.sleep(0.02)
-
-
 def waiting(folder):
     """A repository whose configuration is a program that does not end."""
     root = folder / "r"
     program = (
-        f'import {{writeFileSync}} from "node:fs"; writeFileSync("{root}/begun", ""); setTimeout(() => {{}}, 6e4);'
+        f'import {{writeFileSync}} from "node:fs"; writeFileSync("{root}/begun", "x"); setTimeout(() => {{}}, 6e5);'
     )
     hanging = f"{program}\nawait new Promise(() => {{}});\nexport default {{}};\n"
     return repository(root, {"skillgym.config.yaml": None, "skillgym.config.mjs": hanging})
 
 
+@pytest.mark.timed
 def test_a_run_that_is_cancelled_during_its_start_says_so_everywhere(tmp_path):
     root = waiting(tmp_path)
     with github_with() as github:
         github.add_comment(NUMBER, BOT, GREEN)
         process, files = started(root, github, {"status": "on"})
-        begun(root, process)
+        until_written(root / "begun")
         process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         found = finished(process, files)
@@ -283,14 +277,16 @@ action()"""
         assert [one.state for one in github.statuses(SHA)] == ["error"]
 
 
+@pytest.mark.timed
 def test_a_second_signal_only_shortens_what_is_published(tmp_path):
     root = waiting(tmp_path)
     with github_with() as github:
         github.fail(server_error(503), times=1000)
         process, files = started(root, github)
-        begun(root, process)
+        until_written(root / "begun")
+        asked = len(github.asked)
         process.send_signal(signal.SIGTERM)
-        time.sleep(0.5)
+        until(lambda: len(github.asked) > asked, "something that is published")
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         found = finished(process, files)

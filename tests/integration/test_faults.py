@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -15,13 +16,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import action_step
 from faults import reported
 from github_replies import late
 from on_github import github_with
-from scratch import PROGRAM, case, config, environment, repository, runner, suite, world_in, written
+from scratch import HUNG, PROGRAM, case, config, environment, repository, runner, suite, world_in, written
 from scripted_http import ScriptedServer, Silence
 from skillgym_action import pipeline, wiring
 from skillgym_action.clock import Clock
@@ -30,12 +32,17 @@ from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import validated_settings
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.storage.results_schema import Results
+from waiting import until
 
 SOON = 5.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 """Seconds from the signal to the end, on a machine that is not shared; GitHub kills 7.5 s after the signal."""
 PYTHON = "from skillgym_action import Suite, Workspace\nimport os, signal, time\n"
 STUBBORN = "trap '' TERM INT; "
-CLINGING = f"{sys.executable} -c 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(300)'"
+CLINGING = (
+    f'{sys.executable} -c \'import os, signal, time; signal.signal(15, signal.SIG_IGN); os.write(1, b"x"); '
+    "time.sleep(600)'"
+)
+"""Writes a letter once it heeds no signal but SIGKILL."""
 
 
 class Scene:
@@ -64,10 +71,10 @@ class Scene:
 
     def ended(self, child: subprocess.Popen[str], number: int = signal.SIGTERM) -> str:
         """Signal it once it does what is to be interrupted; what it says by its end, which comes soon."""
-        wait_for(self.begun, child)
+        until(lambda: self.begun.exists() or child.poll() is not None, f"{self.begun}, or the end of the run")
         began = time.monotonic()
         child.send_signal(number)
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=HUNG)
         took = time.monotonic() - began
         assert child.returncode == 130, err
         assert "Traceback" not in err + out
@@ -113,15 +120,6 @@ def scene(tmp_path: Path) -> Scene:
     made = Scene(tmp_path)
     made.program("nothing", "true")
     return made
-
-
-def wait_for(file: Path, child: subprocess.Popen[str] | None = None) -> None:
-    deadline = time.monotonic() + 30
-    while not file.exists():
-        assert time.monotonic() < deadline
-        if child and child.poll() is not None:
-            raise AssertionError(child.communicate())
-        time.sleep(0.02)
 
 
 def which(name: str) -> str:
@@ -170,8 +168,9 @@ def bootstrapping(scene: Scene) -> None:
 
 def executing(scene: Scene) -> None:
     """An agent that does not want to go, and neither does what it started and forgot."""
-    strays = "".join(f"(setsid {CLINGING} &) ; " for _ in range(6))
-    script = f"{strays}sleep 0.5; {hangs(scene, stubborn=True)}"
+    clings = scene.folder / "clings"
+    strays = "".join(f"(setsid {CLINGING} >>{clings} &) ; " for _ in range(6))
+    script = f"{strays}until [ $(wc -c <{clings}) -ge 6 ]; do sleep 0.05; done; {hangs(scene, stubborn=True)}"
     repository(scene.root, {"skillgym.config.yaml": config(runner(script))})
 
 
@@ -185,6 +184,7 @@ def judging_with_a_check(scene: Scene) -> None:
     repository(scene.root, {"bench/core.json": None, "bench/x_suite.py": PYTHON + check})
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     ("stage", "number", "statuses"),
     [
@@ -210,6 +210,7 @@ def test_a_run_that_is_cancelled_in_any_stage_ends_soon_with_all_reports(scene, 
     proved("faults", "stages in which SIGTERM or SIGINT left all reports within 5 s, and nothing else")
 
 
+@pytest.mark.timed
 def test_a_large_template_is_not_copied_to_its_end(scene, proved):
     template = scene.root / "template"
     for folder in range(20):
@@ -220,8 +221,7 @@ def test_a_large_template_is_not_copied_to_its_end(scene, proved):
     check = "@suite.case('x', prompt='p')\ndef x(report): pass\n"
     repository(scene.root, {"bench/core.json": None, "bench/x_suite.py": PYTHON + body + check})
     child = scene.started()
-    while not (copies := list(scene.temporary.glob("skillgym-*/*/workspace/*/*"))):
-        assert child.poll() is None
+    copies = until(lambda: list(scene.temporary.glob("skillgym-*/*/workspace/*/*")), "files that were copied")
     scene.begun.touch()
     scene.ended(child)
     assert len(copies) < 4000
@@ -229,6 +229,7 @@ def test_a_large_template_is_not_copied_to_its_end(scene, proved):
     proved("faults", "stages in which SIGTERM or SIGINT left all reports within 5 s, and nothing else")
 
 
+@pytest.mark.timed
 def test_a_judge_that_does_not_answer_is_not_waited_for(scene, proved):
     told = {"judge": {"api": "anthropic", "model": "m"}}
     suite_file = "tests:\n- {id: one, input: Greet., criteria: It greets.}\n"
@@ -236,14 +237,14 @@ def test_a_judge_that_does_not_answer_is_not_waited_for(scene, proved):
     repository(scene.root, files | {"skillgym.config.yaml": config(runner(), run=told)})
     with ScriptedServer(Silence()) as server:
         child = scene.started(ANTHROPIC_API_KEY="a-key-of-the-judge", ANTHROPIC_BASE_URL=server.url)
-        while not server.requests:
-            assert child.poll() is None
+        until(lambda: server.requests, "a request to the judge")
         scene.begun.touch()
         scene.ended(child)
     assert scene.statuses() == {"one": "skipped"}
     proved("faults", "stages in which SIGTERM or SIGINT left all reports within 5 s, and nothing else")
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     ("where", "executed"),
     [
@@ -256,9 +257,8 @@ def test_a_github_that_does_not_answer_is_not_waited_for(scene, where, executed,
     with github_with() as github:
         github.fail(late(300), times=100, where=where)
         child, files = action_step.started(scene.root, github, {"report-dir": "out"}, **scene.env)
-        while not (scene.root / "out").exists() or (where and not (scene.root / "out" / "junit.xml").exists()):
-            assert child.poll() is None
-        time.sleep(0.5)
+        until(lambda: any(one.startswith(where) for one in github.asked), "the request that gets no answer")
+        assert (scene.root / "out" / "junit.xml").exists() == bool(where)
         began = time.monotonic()
         child.send_signal(signal.SIGTERM)
         step = action_step.finished(child, files)
@@ -271,12 +271,14 @@ def test_a_github_that_does_not_answer_is_not_waited_for(scene, where, executed,
     proved("faults", "stages in which SIGTERM or SIGINT left all reports within 5 s, and nothing else")
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("command", ["check", "list", "run --dry-run"])
 def test_commands_that_only_look_are_cancelled_as_well(scene, command):
     loading(scene)
     assert scene.ended(scene.started(*command.split())).strip() == "cancelled"
 
 
+@pytest.mark.timed
 def test_a_configuration_that_is_a_program_does_not_keep_a_run_from_ending(scene):
     body = f"import fs from 'node:fs'; fs.writeFileSync({json.dumps(str(scene.begun))}, ''); for (;;);"
     repository(scene.root, {"skillgym.config.yaml": None, "skillgym.config.mjs": body})
@@ -323,14 +325,23 @@ def test_a_clock_that_is_set_back_makes_nothing_shorter_than_nothing(tmp_path, p
 # --- any moment -------------------------------------------------------------------------------------
 
 
+def processor_seconds(child: subprocess.Popen[str]) -> float:
+    """What a process has used so far, which says how far it is on any machine; endless once it has ended."""
+    if child.poll() is not None:
+        return math.inf
+    used = psutil.Process(child.pid).cpu_times()
+    return float(used.user + used.system)
+
+
 def test_a_signal_at_any_moment_leaves_a_whole_run_or_none(scene, proved):
     repository(scene.root, {"bench/core.json": suite(*map(case, "abcd"))})
     codes = []
     for number in range(10):
         child = scene.started("run", "--output", f"out{number}")
-        time.sleep(0.08 + number * 0.07)
+        moment = 0.08 + number * 0.07
+        until(lambda child=child, moment=moment: processor_seconds(child) >= moment, "that moment, or the end")
         child.send_signal((signal.SIGTERM, signal.SIGINT)[number % 2])
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=HUNG)
         codes.append(child.returncode)
         if child.returncode == -signal.SIGTERM:  # before the program began
             assert not (scene.root / f"out{number}").exists()

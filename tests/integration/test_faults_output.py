@@ -15,7 +15,7 @@ import pytest
 import action_step
 from faults import REPORTS, bound_by_permissions, whole
 from folders import tree
-from scratch import PROGRAM, case, config, environment, repository, runner, suite, written
+from scratch import HUNG, PROGRAM, case, config, environment, repository, runner, suite, written
 from skillgym_action.github.step_files import append_outputs, append_summary
 
 SECRET = "k-1234567890-very-secret"
@@ -42,7 +42,7 @@ def run(root: Path, *args: str, limit: int | None = None, **more: Any) -> subpro
         env=env | more,
         preexec_fn=prepare,
         check=False,
-        timeout=60,
+        timeout=HUNG,
         **streams,
     )
     for said in (done.stdout, done.stderr):

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,9 @@ import pytest
 
 import action_step
 from faults import without_tracing
-from scratch import PROGRAM, case, config, environment, repository, runner, skillgym, started, suite, written
+from scratch import HUNG, PROGRAM, case, config, environment, repository, runner, skillgym, started, suite, written
 from scripted_http import ScriptedServer
+from waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ PLANTED = re.compile(rb"planted[-/]|INPUT_|ACTIONS_|GITHUB_|DATABASE|HARMLESS|AN
 def ran(*argv: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     argv = tuple(map(os.fspath, argv))
     streams = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
-    return subprocess.run(argv, cwd=cwd, env=environment(**env), check=False, timeout=60, **streams)
+    return subprocess.run(argv, cwd=cwd, env=environment(**env), check=False, timeout=HUNG, **streams)
 
 
 # --- nothing secret, anywhere -----------------------------------------------------------------------
@@ -82,7 +82,7 @@ RECORDS = """\
 tr '\\0' '\\n' </proc/self/environ >"{seen}/{name}.$$"
 exec {program} "$@"
 """
-AGENT = "cat /proc/self/environ >{seen}/agent.$$; sleep 1.5; echo done >out.txt"
+AGENT = "cat /proc/self/environ >{seen}/agent.$$; until test -e {seen}.looked; do sleep 0.05; done; echo done >out.txt"
 PYTHON_SUITE = """\
 from pathlib import Path
 from skillgym_action import Suite
@@ -138,12 +138,17 @@ def test_no_process_of_a_run_has_a_secret_in_its_environment_or_its_command_line
     options = ("run", "--output", "results", "--install-agents", "--jobs", "4")
     with started(*options, cwd=root, **SECRETS, **own) as tool:
         again = b"SKILLGYM_BARE_START" if IS_ROOT else CLOSED
-        while tool.poll() is None and again not in shown(tool.pid):
-            time.sleep(0.005)  # the first start has what it was given
-        while tool.poll() is None:
+        # The first start has what it was given.
+        until(lambda: tool.poll() is not None or again in shown(tool.pid), "the second start")
+
+        def look() -> bool:
             for pid in family(tool.pid):
-                looked |= {what: pid for what in [shown(pid)] if what.strip()}
-            time.sleep(0.005)
+                looked.update({what: pid for what in [shown(pid)] if what.strip()})
+            if len(set(looked.values())) > len(("the tool", "a suite host", "an agent")) and any(seen.glob("agent.*")):
+                seen.with_name("seen.looked").touch()
+            return tool.poll() is not None
+
+        until(look, "the end of the run", limit=HUNG)
     assert (root / "results" / "results.json").is_file(), tool.stderr
     programs = {path.name.partition(".")[0] for path in seen.iterdir()}
     assert programs >= {"agent", "test", "bootstrap", "git", "node", "npm", "python-suite", "typescript-suite"}
@@ -160,15 +165,14 @@ BARE = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TERM", "NO_COLOR"
 
 @pytest.mark.parametrize("start", [(PROGRAM,), MODULE, (sys.executable, "-IBu", PROGRAM), (sys.executable, "-c", CODE)])
 def test_however_it_is_started_the_running_tool_shows_a_bare_environment(tmp_path, start):
-    root = repository(tmp_path, {"skillgym.config.yaml": config(runner("sleep 30"))})
+    root = repository(tmp_path, {"skillgym.config.yaml": config(runner("sleep 600"))})
     env = environment(**SECRETS, LC_ALL="C.UTF-8", TZ="UTC")
     argv = [*map(os.fspath, start), "run", "--output", "results"]
     with subprocess.Popen(argv, cwd=root, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tool:
-        wait_for(root / "results" / "core" / "one" / "sh" / "repeat-1" / "stdout.log")
+        until((root / "results" / "core" / "one" / "sh" / "repeat-1" / "stdout.log").exists, "the agent's output")
         _, _, told = shown(tool.pid).partition(b"\n")
-        while tool.poll() is None:
-            tool.send_signal(signal.SIGTERM)
-            time.sleep(0.2)
+        tool.send_signal(signal.SIGTERM)
+        tool.wait(HUNG)
     assert tool.returncode == 130
     if not IS_ROOT:
         assert told == CLOSED
@@ -180,11 +184,6 @@ def test_however_it_is_started_the_running_tool_shows_a_bare_environment(tmp_pat
         *("SKILLGYM_BARE_START", "PYDANTIC_DISABLE_PLUGINS", "LANGUAGE", "COLORTERM", "COLUMNS", "LINES")
     }
     assert ("HOME" in names) == ("-IBu" not in start and "HOME" in env)
-
-
-def wait_for(path: Path) -> None:
-    """Up to twenty seconds."""
-    assert any(path.exists() or time.sleep(0.05) for _ in range(400)), f"{path} did not come"
 
 
 LOOK = """

@@ -15,7 +15,7 @@ import pytest
 
 import everybody
 from in_place import MODES, Asked, checkout, differing, open_up, state
-from scratch import skillgym, started
+from scratch import HUNG, skillgym, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ OUTCOMES = {
     "passed": (Asked(agent=QUIET, passes=True), (), 0, ("passed",)),
     "crashed": (Asked(agent="exit 3"), (), 3, ("errored",)),
     "missing": (Asked(agent="no-such-program-of-anybody"), (), 3, ("errored",)),
-    "late": (Asked(agent="sleep 60"), ("--timeout", "0.3"), 1, ("failed",)),
+    "late": (Asked(agent="sleep 600"), ("--timeout", "0.3"), 1, ("failed",)),
     "unprepared": (Asked(agent=QUIET, prepare="exit 7"), (), 3, ("errored",)),
 }
 ALWAYS = {"failed"}
@@ -59,7 +59,8 @@ def rows() -> list[Any]:
             )
             if possible and (outcome in ALWAYS or (number + place) % 4 == 0):
                 keep = next(KEEP)
-                found.append(pytest.param(name, outcome, keep, id=f"{name} - {outcome} - keep {keep}"))
+                marks = [pytest.mark.timed] if outcome == "late" else []
+                found.append(pytest.param(name, outcome, keep, id=f"{name} - {outcome} - keep {keep}", marks=marks))
     return found
 
 
@@ -106,12 +107,12 @@ def test_what_the_agent_changes_there_is_all_that_changes_and_all_that_is_kept(t
 def test_nor_does_a_run_that_is_cancelled_while_an_agent_works_there(tmp_path, name, number, keep):
     mode = MODES[name]
     os.mkfifo(ready := tmp_path / "ready")
-    root = checkout(tmp_path / "repo", mode.files(Asked(agent=f"echo >{ready}; sleep 60")), mode.cwd)
+    root = checkout(tmp_path / "repo", mode.files(Asked(agent=f"echo >{ready}; sleep 600")), mode.cwd)
     before = state(root)
     with started("run", "--keep", keep, "--output", str(tmp_path / "out"), cwd=root) as tool:
         ready.read_text()  # once the agent has opened it
         tool.send_signal(number)
-        out, err = tool.communicate(timeout=30)
+        out, err = tool.communicate(timeout=HUNG)
     assert differing(before, state(root)) == {}
     assert [one["status"] for one in results(tmp_path / "out")] == ["skipped"], out + err
 
@@ -213,13 +214,13 @@ def test_a_run_that_is_cancelled_leaves_it_to_the_other_user_as_it_was(shelf):
     mode = MODES["x-bench, run.cwd"]
     os.mkfifo(ready := shelf / "ready")
     ready.chmod(0o666)
-    root = checkout(shelf / "repo", mode.files(Asked(agent=f"echo >{ready}; sleep 60")), mode.cwd)
+    root = checkout(shelf / "repo", mode.files(Asked(agent=f"echo >{ready}; sleep 600")), mode.cwd)
     before = state(root, ctime=False)
     with started("run", "--agent-user", NOBODY, "--output", str(shelf / "out"), cwd=root) as tool:
         if IS_ROOT:
             ready.read_text()
             tool.send_signal(signal.SIGTERM)
-        out, err = tool.communicate(timeout=30)
+        out, err = tool.communicate(timeout=HUNG)
     assert differing(before, state(root, ctime=False)) == {}
     if IS_ROOT:
         assert [one["status"] for one in results(shelf / "out")] == ["skipped"], out + err

@@ -22,6 +22,7 @@ import pytest
 
 import everybody
 from scratch import PASSING, case, config, repository, runner, skillgym, started, suite
+from waiting import until
 
 IS_ROOT = os.geteuid() == 0
 MARK = "canary-" + uuid4().hex
@@ -133,20 +134,38 @@ def test_a_link_in_the_place_of_the_historys_exclude_is_not_followed(place):
     expected(ran(place, PASSING, "file:out.txt exists", bootstrap=bootstrap), "passed")
 
 
+def nap() -> str:
+    """Seconds for which no other process of this machine sleeps, also none of other runs of the tests."""
+    return f"4711.{uuid4().int % 10**12}"
+
+
+def found(mark: str) -> str:
+    """A command that prints processes that sleep for so long, and fails if there are none."""
+    return f"pgrep -f 'sleep {mark.replace('.', '[.]')}'"
+
+
+def runs(mark: str) -> str:
+    """A command that ends once there is such a process."""
+    return f"until {found(mark)}; do sleep 0.02; done"
+
+
 def test_a_daemon_of_a_bootstrap_is_dead_before_the_agent(place):
-    bootstrap = "(env -i setsid setsid sleep 4711.25 &) ; sleep 0.1"
-    agent = "pgrep -f 'sleep 4711[.]25' >pids.txt; echo x >out.txt"
+    mark = nap()
+    bootstrap = f"(env -i setsid setsid sleep {mark} &) ; {runs(mark)}"
+    agent = f"{found(mark)} >pids.txt; echo x >out.txt"
     expected(ran(place, agent, "file:out.txt exists", {"test": "test ! -s pids.txt"}, bootstrap=bootstrap), "passed")
 
 
 def test_a_daemon_of_an_agent_is_dead_before_the_test_command(place):
-    agent = f"{PASSING}; (env -i setsid setsid sleep 4711.75 &) ; (sg root 'sleep 4711.75' &) ; sleep 0.1"
-    expected(ran(place, agent, {"test": "! pgrep -f 'sleep 4711[.]75'"}), "passed")
+    mark = nap()
+    agent = f"{PASSING}; (env -i setsid setsid sleep {mark} &) ; (sg root 'sleep {mark}' &) ; {runs(mark)}"
+    expected(ran(place, agent, {"test": f"! {found(mark)}"}), "passed")
 
 
 def test_what_a_test_command_leaves_running_changes_nothing_afterwards(place):
-    later = "(setsid sh -c 'sleep 0.4; echo x >late.txt' &) ; true"
-    expected(ran(place, PASSING, {"test": later}, {"test": "sleep 0.8"}, "no-file:late.txt"), "passed")
+    mark = nap()
+    later = f"(setsid sh -c 'sleep {mark} & until test -e go; do sleep 0.02; done; echo x >late.txt' &) ; {runs(mark)}"
+    expected(ran(place, PASSING, {"test": later}, {"test": f": >go; ! {found(mark)}"}, "no-file:late.txt"), "passed")
 
 
 @BOTH
@@ -403,6 +422,7 @@ sys.exit(bool(left) or took > 1)
 """
 
 
+@pytest.mark.timed
 def test_a_fork_storm_ends_with_its_session_and_harms_no_other(place):
     """The kernel's limit is each session's own; another one starts programs all the while."""
     mark = uuid4().hex
@@ -410,7 +430,7 @@ def test_a_fork_storm_ends_with_its_session_and_harms_no_other(place):
     files = {
         "skillgym.config.yaml": config(runner(STORM.replace("MARK", mark))),
         "bench/core.json": suite(
-            case("quiet", timeout=20), case("storm", timeout=20, expect=({"test": f"python3 -c '{afterwards}'"},))
+            case("quiet", timeout=60), case("storm", timeout=60, expect=({"test": f"python3 -c '{afterwards}'"},))
         ),
     }
     found = results(place, files, *AS_USERS, "--jobs", "2", "--limits", "processes=100") if IS_ROOT else {}
@@ -455,12 +475,12 @@ def shown(pid):
         return b""
 
 
-@suite.case("works", prompt="work", timeout_ms=20_000)
+@suite.case("works", prompt="work", timeout_ms=120_000)
 def works(report, ctx):
     pass
 
 
-@suite.case("rests", prompt="rest", timeout_ms=20_000)
+@suite.case("rests", prompt="rest", timeout_ms=120_000)
 def rests(report, ctx):
     try:
         # What it has just forked is called like it for a moment.
@@ -502,8 +522,8 @@ function rests(): void {
   }
 }
 export default [
-  { id: "works", prompt: "work", timeoutMs: 20_000, assert: () => {} },
-  { id: "rests", prompt: "rest", timeoutMs: 20_000, assert: rests },
+  { id: "works", prompt: "work", timeoutMs: 120_000, assert: () => {} },
+  { id: "rests", prompt: "rest", timeoutMs: 120_000, assert: rests },
 ];
 """
 PROGRAMS = [
@@ -555,6 +575,7 @@ def test_a_supervisor_that_is_killed_makes_the_session_errored_and_nothing_is_le
     assert sleeping(mark) == []
 
 
+@pytest.mark.timed
 @BOTH
 @pytest.mark.parametrize("step", ["bootstrap", "agent", "test", "hook"])
 def test_nothing_is_left_two_seconds_after_the_tool_was_killed(place, options, step):
@@ -573,10 +594,10 @@ def test_nothing_is_left_two_seconds_after_the_tool_was_killed(place, options, s
     }  # fmt: skip
     root = repository(place / "checkout", files, git=True)
     with started("run", *options, "--output", "results", cwd=root) as tool:
-        assert until(lambda: len(sleeping(mark)) >= 2)
+        until(lambda: len(sleeping(mark)) >= 2, "the step and what it started")
         tool.kill()
         killed = time.monotonic()
-        assert until(lambda: not sleeping(mark), 5)
+        until(lambda: not sleeping(mark), "their end")
         assert time.monotonic() - killed < 2
 
 
@@ -590,13 +611,3 @@ def sleeping(mark: str) -> list[int]:
         except psutil.Error:
             continue
     return found
-
-
-def until(holds, limit: float = 20.0) -> bool:
-    """Whether it comes to hold within so many seconds."""
-    ends = time.monotonic() + limit
-    while not holds():
-        if time.monotonic() > ends:
-            return False
-        time.sleep(0.05)
-    return True

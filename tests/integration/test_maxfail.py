@@ -63,7 +63,8 @@ def test_expected_failures_do_not_count(bench):
 
 def test_missing_repetitions_are_not_run_either(bench):
     """The second execution has begun when the first one fails: it ends without its other repetitions."""
-    script = "case {prompt} in *a) ;; *) sleep 2; echo > out.txt;; esac"
+    failed = f'[ $(grep -cs \'"caseId": *"a"\' {bench.root}/results/journal.jsonl) = 2 ]'
+    script = f"case {{prompt}} in *a) ;; *) until {failed}; do sleep 0.05; done; sleep 1; echo > out.txt;; esac"
     report = bench.run(script, *CASES, maxfail=1, repeat=2, jobs=2)
     assert statuses(report) == ["failed"] + ["skipped"] * 5
     assert [attempts(result) for result in report.results[:3]] == [["1.1 failed", "2.1 failed"], ["1.1 passed"], []]

@@ -7,7 +7,6 @@ import os
 import shutil
 import tempfile
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -19,7 +18,8 @@ import skillgym_action
 from attempts import CONTENT, ENVIRONMENT, OPERATORS, said
 from led_by_names import outcomes
 from positions import BY_NAME, IN_PLAY, SECOND_RUN, applies, attempts_of, disagreements, kept_of, play, play_of_two
-from scratch import repository, skillgym, written
+from scratch import HUNG, repository, skillgym, written
+from waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,8 +145,7 @@ def test_a_second_run_that_has_ended_opens_nothing(place, proved):
         target=lambda: first.append(place.command("run", *files, "--jobs", "2", "--output", "results"))
     )
     running.start()
-    while not place.has("begun") and running.is_alive():
-        time.sleep(0.05)
+    until(lambda: place.has("begun") or not running.is_alive(), "the first run's attacks", limit=HUNG)
     second = place.command("run", "bench/core.json", "--output", "second")
     place.signal("go")
     running.join()

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 import signal
-import time
 
 import pytest
 
-from bench_runs import COUNT, MEET, Bench, event, statuses, trouble
-from scratch import PASSING, case, config, repository, skillgym, started, suite
+from bench_runs import COUNT, MEET, MET, Bench, event, statuses, trouble
+from scratch import HUNG, PASSING, case, config, repository, skillgym, started, suite
+from waiting import until
 
-# Each session notes how many run beside it: those that have begun, without those that have ended.
-BESIDE = (
-    "echo x >> $LOG/begun; echo $(( $(wc -l < $LOG/begun) - $(cat $LOG/ended 2>/dev/null | wc -l) )) >> $LOG/beside; "
-    "sleep 0.05; echo x >> $LOG/ended"
+# Each session notes how many run beside it: those that have begun, without those that have ended. None ends before
+# so many have begun.
+TOGETHER = (
+    "echo x >> $LOG/begun; i=0; "
+    "until [ $(wc -l < $LOG/begun) -ge {n} ] || [ $i -ge 1000 ]; do sleep 0.02; i=$((i+1)); done; sleep 0.05; "
+    "echo $(( $(wc -l < $LOG/begun) - $(cat $LOG/ended 2>/dev/null | wc -l) )) >> $LOG/beside; echo x >> $LOG/ended"
 )
+BESIDE, THREE = TOGETHER.format(n=1), TOGETHER.format(n=3)
 CASES = [case(f"case-{number}") for number in range(48)]
 
 
@@ -38,30 +41,30 @@ def beside(bench: Bench) -> int:
 
 
 def test_with_a_limit_of_3_and_16_jobs_never_more_than_3_sessions_run_at_once(bench):
-    report = bench.run({"a": claude(bench, f"{BESIDE}; {PASSING}")}, *CASES, jobs=16, limit=["anthropic=3"])
+    report = bench.run({"a": claude(bench, f"{THREE}; {PASSING}")}, *CASES, jobs=16, limit=["anthropic=3"])
     assert set(statuses(report)) == {"passed"}
     assert (len(bench.logged("begun")), beside(bench)) == (48, 3)
 
 
 def test_without_a_limit_more_than_3_do(bench):
-    bench.run({"a": claude(bench, f"{BESIDE}; {PASSING}")}, *CASES, jobs=16)
+    bench.run({"a": claude(bench, f"{TOGETHER.format(n=4)}; {PASSING}")}, *CASES, jobs=16)
     assert beside(bench) > 3
 
 
 def test_runners_of_one_provider_share_its_places(bench):
-    agents = {"a": claude(bench, BESIDE), "b": bench.agent(BESIDE, model="anthropic/claude-opus-4-5")}
+    agents = {"a": claude(bench, THREE), "b": bench.agent(THREE, model="anthropic/claude-opus-4-5")}
     bench.run(agents, *CASES[:24], jobs=16, limit=["anthropic=3"])
     assert (len(bench.logged("begun")), beside(bench)) == (48, 3)
 
 
 def test_repetitions_and_retries_count_too(bench):
-    bench.run({"a": claude(bench, f"{BESIDE}; false")}, *CASES[:8], jobs=16, repeat=2, retry=1, limit=["anthropic=3"])
+    bench.run({"a": claude(bench, f"{THREE}; false")}, *CASES[:8], jobs=16, repeat=2, retry=1, limit=["anthropic=3"])
     assert (len(bench.logged("begun")), beside(bench)) == (32, 3)
 
 
 def test_sessions_of_another_provider_do_not_wait_behind_those_that_do(bench):
     """Each of the 5 sessions of openai passes only if all 5 run at the same time, beside one of anthropic."""
-    agents = {"a": claude(bench, f"sleep 1; {PASSING}"), "b": bench.agent(MEET.format(n=5), model="gpt-5")}
+    agents = {"a": claude(bench, MET.format(n=5)), "b": bench.agent(MEET.format(n=5), model="gpt-5")}
     report = bench.run(agents, *CASES[:5], jobs=6, limit=["anthropic=1"])
     assert set(statuses(report)) == {"passed"}
 
@@ -104,11 +107,9 @@ def test_a_cancelled_run_does_not_wait_for_places(bench):
     }
     folder = repository(bench.root, files)
     process = started("run", "--jobs", "8", "--output", "results", cwd=folder)
-    while bench.sessions < 2:
-        assert process.poll() is None
-        time.sleep(0.02)
+    until(lambda: bench.sessions == 2, "two sessions that have begun")
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=HUNG)
     assert (process.returncode, bench.sessions) == (130, 2)
 
 
@@ -140,8 +141,8 @@ def test_a_slowed_provider_is_in_the_summary_and_in_the_results(bench):
 # --- settings ---------------------------------------------------------------------------------------
 
 
-def run(bench: Bench, *options: str, limits: object = None):
-    configured = json.loads(config(a=claude(bench, f"{BESIDE}; {PASSING}")))
+def run(bench: Bench, *options: str, limits: object = None, together: int = 1):
+    configured = json.loads(config(a=claude(bench, f"{TOGETHER.format(n=together)}; {PASSING}")))
     configured |= {} if limits is None else {"limits": limits}
     files = {"bench/core.json": suite(*CASES[:12]), "skillgym.config.yaml": json.dumps(configured, indent=1)}
     return skillgym("run", "--jobs", "8", *options, cwd=repository(bench.root, files))
@@ -157,7 +158,7 @@ def run(bench: Bench, *options: str, limits: object = None):
     ],
 )
 def test_option_and_configuration_limit_sessions(bench, options, limits, most):
-    assert run(bench, *options, limits=limits).code == 0
+    assert run(bench, *options, limits=limits, together=most).code == 0
     assert (len(bench.logged("begun")), beside(bench)) == (12, most)
 
 

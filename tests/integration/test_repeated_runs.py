@@ -124,7 +124,7 @@ ROUNDS = "; ".join(
 @pytest.mark.parametrize(
     ("script", "args", "fields", "failure_class", "origin"),
     [
-        pytest.param("sleep 60", ["--timeout", "0.5"], {}, "timeout", "timeout", id="time"),
+        pytest.param("sleep 60", ["--timeout", "0.5"], {}, "timeout", "timeout", id="time", marks=pytest.mark.timed),
         pytest.param(f"{ROUNDS}; sleep 60", ["--max-steps", "2"], {}, "max-steps", "max-steps", id="steps"),
         pytest.param(f"{ROUNDS}; sleep 60", [], {"budget": 0.15}, "budget-exceeded", "runner", id="money"),
     ],
@@ -159,6 +159,7 @@ CALL = event(
 )
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     ("script", "status", "failure_class"),
     [
@@ -176,6 +177,7 @@ def test_a_time_limit_with_a_silent_service_is_trouble_of_the_service(tmp_path, 
     assert (row["status"], row["failureClass"]["id"]) == (status, failure_class), ran.err
 
 
+@pytest.mark.timed
 def test_a_limit_is_a_failure_that_a_case_may_expect(tmp_path):
     files = {"bench/core.json": suite(case(expectedFail=True)), "skillgym.config.yaml": config(runner("sleep 60"))}
     repository(tmp_path, files)

@@ -67,7 +67,7 @@ def test_a_report_of_the_examples_is_the_report_of_their_run(tmp_path):
     [
         pytest.param("true", [case("a"), case("b", expectedFail=True)], id="red"),
         pytest.param("exit 3", [case("a")], id="inconclusive"),
-        pytest.param("sleep 60", [case("a", timeout=0.2)], id="a time limit"),
+        pytest.param("sleep 60", [case("a", timeout=0.2)], id="a time limit", marks=pytest.mark.timed),
         pytest.param(PASSING, [case("a"), case("b", ["fiel:x"])], id="a broken case"),
         pytest.param(PASSING, [], id="a broken suite"),
         pytest.param("printf 'x\\033[31m@octocat ::error::\\377 $KEPT'", [case("a")], id="hostile output"),

@@ -15,8 +15,23 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from scratch import Ran, Watched, case, committed, config, repository, run_in, runner, skillgym, started, suite, written
+from scratch import (
+    HUNG,
+    Ran,
+    Watched,
+    case,
+    committed,
+    config,
+    repository,
+    run_in,
+    runner,
+    skillgym,
+    started,
+    suite,
+    written,
+)
 from skillgym_action.model.errors import OutputError
+from waiting import until
 
 if TYPE_CHECKING:
     import subprocess
@@ -27,9 +42,12 @@ TIMES = {"id", "startedAt", "endedAt", "durationMs"}
 SPENT = """printf '{"type": "session", "cost": {"usd": 0.25}}\\n'"""
 CRASH = """printf '{"type": "error", "class": "runner-crash", "message": "oh", "retryAfter": 0}\\n'"""
 KEY = "printf '%s RSA PRIVATE KEY-----\\nMIIE\\n' -----BEGIN"
+# While the folder is there, an agent only goes on if it gets one of the files in there, which it removes.
+GATE = "while [ -e $LOG/gate ]; do for file in $LOG/gate/*; do rm $file && break 2; done 2>/dev/null; sleep 0.02; done"
 # What the prompt says is done; who is at work is remembered outside of the workspace.
 AGENT = f"""
 read -r _ task; echo $task >> $LOG/begun
+{GATE}
 [ -e $LOG/slow ] && sleep 0.$(($$ % 10))
 case $task in
   *crashes) {CRASH};;
@@ -83,6 +101,15 @@ class Scene:
     def forget(self) -> None:
         (self.log / "begun").unlink(missing_ok=True)
 
+    def let(self, number: int) -> None:
+        """Let no more than so many agents work from now on; others begin and wait."""
+        self.let_all()
+        written(self.log, {f"gate/{one}": "" for one in range(number)})
+        (self.log / "gate").mkdir(exist_ok=True)
+
+    def let_all(self) -> None:
+        shutil.rmtree(self.log / "gate", ignore_errors=True)
+
     def journal(self, output: str = "results", *, events: bool = False) -> list[str]:
         """The beginning and the sessions that have ended; ``events``: also what began."""
         file = self.root / output / "journal.jsonl"
@@ -111,13 +138,6 @@ def shown(report: Any) -> list[str]:
 
 def warnings(report: Any) -> list[str]:
     return [str(one) for one in report.warnings]
-
-
-def until(condition: Any, limit: float = 20.0) -> None:
-    deadline = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)
 
 
 @pytest.fixture
@@ -241,10 +261,12 @@ def test_a_recording_holds_all_sessions_in_the_end(scene):
 def test_what_a_cancelled_run_did_not_come_to_is_held(scene):
     whole = scene.tool("run", "--output", "whole", "--repeat", "2")
     scene.forget()
+    scene.let(4)
     tool = scene.left_running("run", "--output", "results", "--repeat", "2")
-    until(lambda: len(scene.begun) >= 5)
+    until(lambda: len(scene.begun) >= 5, "five sessions that have begun")
     tool.send_signal(signal.SIGTERM)
-    tool.communicate(timeout=20)
+    tool.communicate(timeout=HUNG)
+    scene.let_all()
     assert tool.returncode == 130
     assert scene.results()["run"]["status"] == "cancelled"
     ran = scene.tool("run", "--resume", "results", "--repeat", "2")
@@ -498,9 +520,9 @@ def test_a_link_in_place_of_sessions_that_were_finished_is_refused(tmp_path):
 
 
 def test_a_run_directory_is_for_one_tool_at_a_time_and_free_when_that_is_killed(scene):
-    (scene.log / "slow").touch()
+    scene.let(0)
     tool = scene.left_running("run", "--output", "results")
-    until(lambda: scene.begun)
+    until(lambda: scene.begun, "a session that has begun")
     for option in ("--output", "--resume"):
         ran = scene.tool("run", option, "results")
         assert ran.code == 2
@@ -510,7 +532,7 @@ def test_a_run_directory_is_for_one_tool_at_a_time_and_free_when_that_is_killed(
         )
     tool.kill()
     tool.communicate()
-    (scene.log / "slow").unlink()
+    scene.let_all()
     assert scene.tool("run", "--resume", "results").code == 1
     assert len(scene.results()["suites"][0]["results"]) == 8
 
@@ -531,11 +553,11 @@ def test_nothing_of_a_run_that_is_killed_goes_on(tmp_path, proved: Proved):
     script = "echo x >> $LOG/begun; setsid sh -c \"trap '' TERM; sleep 300\" & sleep 300"
     scene = Scene(tmp_path, "a", "c", script=script)
     tool = scene.left_running("run", "--output", "results", "--jobs", "2")
-    until(lambda: len(scene.begun) == 2 and len(processes_below(scene.temporary)) >= 6)
+    until(lambda: len(scene.begun) == 2 and len(processes_below(scene.temporary)) >= 6, "all processes of two sessions")
     running = len(processes_below(scene.temporary))
     tool.kill()
     tool.communicate()
-    until(lambda: not processes_below(scene.temporary) and not list(scene.temporary.iterdir()), 10)
+    until(lambda: not processes_below(scene.temporary) and not list(scene.temporary.iterdir()), "their end")
     proved("processes", "processes that a killed run left behind, ended", running)
 
 
@@ -555,16 +577,17 @@ class Killed:
         return Counter(place.split("/")[1] for place in places)
 
     def kill(self, *args: str, jobs: int) -> bool:
-        """Start the tool and kill it, at the latest when so many more sessions have begun; False: it had ended."""
+        """Start the tool and kill it soon after up to two more sessions have begun; False: it had ended."""
         before = len(self.scene.begun)
+        self.scene.let(self.random.randrange(1, 3))
         tool = self.scene.left_running("run", *args)
-        more, late = self.random.randrange(5), self.random.random() * 0.4
-        until(lambda: tool.poll() is not None or len(self.scene.begun) >= before + more)
+        more, late = self.random.randrange(3), self.random.random() * 0.4
+        until(lambda: tool.poll() is not None or len(self.scene.begun) >= before + more, "sessions that have begun")
         time.sleep(late)
         tool.kill()
         tool.communicate()
         ended = tool.returncode != -signal.SIGKILL
-        until(lambda: not processes_below(self.scene.temporary))
+        until(lambda: not processes_below(self.scene.temporary), "the end of its processes")
         interrupted = Counter(self.scene.begun) - self.finished() - self.interrupted
         assert interrupted.total() <= jobs
         assert all(count == 1 for count in interrupted.values())
@@ -588,22 +611,26 @@ def test_a_run_that_is_killed_again_and_again_is_finished_in_the_end(tmp_path, s
     while killed.kills < KILLS and killed.kill(where, "results", *args, jobs=jobs):
         where = "--resume" if scene.journal() or (scene.root / "results/journal.jsonl").exists() else "--output"
     (scene.log / "slow").unlink()
+    scene.let_all()
     assert scene.tool("run", where, "results", *args).code == code
     assert killed.finished() == sessions
     assert Counter(scene.begun) == sessions + killed.interrupted
     expected, found = lasting(unbroken.results()), lasting(scene.results())
     more = [one for one in found.pop("warnings") if not re.search("torn off|running when", one["message"])]
     assert (found, more) == ({key: value for key, value in expected.items() if key != "warnings"}, [])
-    until(lambda: not list(scene.temporary.iterdir()), 10)
-    assert killed.kills >= 5
+    until(lambda: not list(scene.temporary.iterdir()), "an empty temporary folder")
+    assert killed.kills == KILLS
     proved("faults", "kills at random points, resumed without loss", killed.kills)
 
 
 # --- what began and did not end ---------------------------------------------------------------------
 
 # What agents and `test:` commands do outside is written down outside, as it begins.
-QUICK = """read -r _ task; echo $task >> $LOG/begun; sleep 0.0$(($$ % 5)); echo $task > out.txt"""
-JUDGES = "test:echo {name} >> $(cat log.txt)/judged; sleep 0.$(($$ % 2))$(($$ % 10)); grep -q {name} out.txt"
+QUICK = f"""read -r _ task; echo $task >> $LOG/begun; {GATE}; sleep 0.0$(($$ % 5)); echo $task > out.txt"""
+JUDGES = (
+    "test:echo {name} >> $(cat log.txt)/judged; while [ -e $(cat log.txt)/held ]; do sleep 0.02; done; "
+    "sleep 0.$(($$ % 2))$(($$ % 10)); grep -q {name} out.txt"
+)
 
 
 def judging(scene: Scene, *names: str) -> None:
@@ -712,21 +739,34 @@ def test_many_sessions_that_were_interrupted_are_counted(tmp_path):
     assert (len(found), found[-1]) == (101, "1,400 more sessions")
 
 
-def killed_at_random(scene: Scene, chance: random.Random, *args: str) -> bool:
-    """Start the tool and kill it soon after some more sessions have begun; whether it had not ended before."""
-    before = len(scene.begun)
+def killed_at_random(scene: Scene, chance: random.Random, *args: str, judging: bool) -> bool:
+    """Start the tool and kill it soon after some more sessions, of at most two, have begun; whether it had not ended.
+
+    ``judging``: kill it while a command is under way that judges one.
+    """
+    if judging:  # what an earlier run left would take the place of a session
+        until(lambda: not processes_below(scene.temporary), "the end of its processes")
+        (scene.log / "held").touch()
+    scene.let(chance.randrange(1, 3))
+    begun, before = len(scene.begun), judged(scene).total()
     tool = scene.left_running("run", *args)
-    more = chance.randrange(4)
-    until(lambda: tool.poll() is not None or len(scene.begun) >= before + more)
+    more = chance.randrange(3)
+
+    def is_soon() -> bool:
+        return judged(scene).total() > before if judging else len(scene.begun) >= begun + more
+
+    until(lambda: tool.poll() is not None or is_soon(), "sessions that have begun")
     time.sleep(chance.random() * 0.15)
     tool.kill()
     tool.communicate()
+    (scene.log / "held").unlink(missing_ok=True)
     return tool.returncode == -signal.SIGKILL
 
 
 def judged(scene: Scene) -> Counter[str]:
     """How often the `test:` command of each case began."""
-    return Counter((scene.log / "judged").read_text().split())
+    file = scene.log / "judged"
+    return Counter(file.read_text().split() if file.exists() else [])
 
 
 def untimed(results: dict[str, Any]) -> dict[str, Any]:
@@ -748,8 +788,9 @@ def test_thirty_kills_in_sixty_sessions_lose_nothing_and_repeat_nothing_without_
         judging(one, *names)
     assert unbroken.tool("run", "--output", "results", *args).code == 0
     where = "--output"
-    while kills < THIRTY and killed_at_random(scene, chance, where, "results", *args):
+    while kills < THIRTY and killed_at_random(scene, chance, where, "results", *args, judging=kills % 3 == 1):
         where, kills = "--resume" if (scene.root / "results/journal.jsonl").exists() else "--output", kills + 1
+    scene.let_all()
     assert scene.tool("run", where, "results", *args).code == 0
     assert kills == THIRTY
     assert Killed(scene, seed).finished() == judged(unbroken) == Counter(dict.fromkeys(names, 3))

@@ -9,8 +9,9 @@ import time
 import pytest
 
 from judged_runs import JUDGED, KEY, MODEL, SPENT, SUITE, results, run, said, scratch
-from scratch import started
+from scratch import HUNG, started
 from scripted_http import Reply, ScriptedServer, Silence
+from waiting import until
 
 COST = 0.00126  # of one answer
 TWO = SUITE + "- {id: two, input: Greet., criteria: It greets nicely.}\n"
@@ -251,11 +252,9 @@ def test_after_a_cancellation_no_further_vote_is_asked_for(tmp_path):
     with ScriptedServer(said(0.9), Silence(), said(0.9)) as server:
         env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
         program = started("run", "--output", "out", cwd=scratch(tmp_path, **VOTES), **env)
-        deadline = time.monotonic() + 30
-        while len(server.requests) < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: len(server.requests) == 2, "a second vote that is asked for")
         program.send_signal(signal.SIGTERM)
-        program.communicate(timeout=30)
+        program.communicate(timeout=HUNG)
     assert (program.returncode, len(server.requests)) == (130, 2)
     assert results(tmp_path)[0]["status"] == "skipped"
 
@@ -300,15 +299,14 @@ def test_an_agent_that_was_asked_to_write_it_addresses_nobody(tmp_path):
 # --- cancelled --------------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 def test_a_run_that_is_cancelled_does_not_wait_for_the_judge(tmp_path):
     with ScriptedServer(Silence()) as server:
         env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
         program = started("run", "--output", "out", cwd=scratch(tmp_path, **JUDGED), **env)
-        deadline = time.monotonic() + 30
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: server.requests, "a request to the judge")
         began = time.monotonic()
         program.send_signal(signal.SIGTERM)
-        program.communicate(timeout=30)
+        program.communicate(timeout=HUNG)
         assert time.monotonic() - began < 5
     assert (program.returncode, results(tmp_path)[0]["status"]) == (130, "skipped")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paths import DATA
-from scratch import environment, skillgym
+from scratch import HUNG, environment, skillgym
 from skillgym_package import new_node, skillgym_package
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def theirs(root: Path, run: Run) -> dict[str, Verdict]:
         "json",
     )
     argv = (new_node(), str(skillgym_package() / "bin.js"), "run", run.suite, *options)
-    ran = subprocess.run(argv, cwd=root, env=environment(), capture_output=True, text=True, check=False, timeout=60)
+    ran = subprocess.run(argv, cwd=root, env=environment(), capture_output=True, text=True, check=False, timeout=HUNG)
     found = list((root / "out" / run.suite).glob("*/results.json"))
     assert found, ran.stderr
     stored = json.loads(found[0].read_text())
@@ -244,7 +244,9 @@ def flagged(root: Path, *program: str) -> tuple[int, dict[str, Any], dict[str, A
     (root / "config.json").write_text(settings)
     (root / "config.mjs").write_text(f"export default {settings};\n")
     (root / "desk").mkdir()
-    ran = subprocess.run(program, cwd=root, env=environment(), capture_output=True, text=True, check=False, timeout=90)
+    ran = subprocess.run(
+        program, cwd=root, env=environment(), capture_output=True, text=True, check=False, timeout=HUNG
+    )
     assert ran.stdout.startswith("{"), ran.stderr
     entries = json.loads((root / "own-snapshots.json").read_text())["entries"]
     made = [folder.name for folder in (root / "runs").iterdir() if (folder / "results.json").is_file()]

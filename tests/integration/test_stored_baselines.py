@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scratch import PROGRAM, case, committed, config, environment, git_in, repository, runner, skillgym, suite, written
+from scratch import (
+    HUNG,
+    PROGRAM,
+    case,
+    committed,
+    config,
+    environment,
+    git_in,
+    repository,
+    runner,
+    skillgym,
+    suite,
+    written,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -273,7 +286,7 @@ def cancelled(project: Project, remote: str, waiting: Callable[[], object]) -> s
     with subprocess.Popen(argv, cwd=project.root, env=environment(), stderr=subprocess.PIPE, text=True) as running:
         waiting()
         running.terminate()
-        shown = running.communicate(timeout=60)[1]
+        shown = running.communicate(timeout=HUNG)[1]
     assert running.returncode == 130, shown
     file = project.root / ".skillgym-results/1/results.json"
     assert json.loads(file.read_text(encoding="utf-8"))["run"]["status"] == "cancelled"
@@ -285,7 +298,7 @@ def test_a_run_that_is_cancelled_while_it_pushes_has_its_reports(project):
     git_in(project.root.parent, "init", "--quiet", "--bare", str(remote))
     os.mkfifo(pushing)
     hook = remote / "hooks" / "pre-receive"
-    hook.write_text(f"#!/bin/sh\necho now > {pushing}\nexec sleep 60 >/dev/null 2>&1\n")
+    hook.write_text(f"#!/bin/sh\necho now > {pushing}\nexec sleep 600 >/dev/null 2>&1\n")
     hook.chmod(0o755)
     shown = cancelled(project, str(remote), pushing.read_text)
     assert "the results were not added to the branch skillgym-data: the run was cancelled" in shown
@@ -294,7 +307,7 @@ def test_a_run_that_is_cancelled_while_it_pushes_has_its_reports(project):
 
 def test_a_run_that_is_cancelled_while_it_reads_the_store_has_its_reports(project):
     with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as connections:
-        server.settimeout(60)
+        server.settimeout(HUNG)
         address = f"http://127.0.0.1:{server.getsockname()[1]}/r.git"
         shown = cancelled(project, address, lambda: connections.enter_context(server.accept()[0]))  # it never answers
         assert "cancelled" in shown

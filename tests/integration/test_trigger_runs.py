@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,17 +104,16 @@ def test_lists_and_null_say_which_queries_are_negative(tmp_path, value, statuses
 
 
 def test_a_session_ends_once_the_skill_has_loaded(tmp_path):
-    root = triggers(tmp_path / "r", f"{printing(*LOAD)}sleep 50", POSITIVE)
-    began = time.monotonic()
-    (result,) = run(root, "--timeout", "40")
+    """Its program would go on for longer than the run may take."""
+    root = triggers(tmp_path / "r", f"{printing(*LOAD)}sleep 900", POSITIVE)
+    (result,) = run(root, "--timeout", "800")
     assert counted(result) == ("passed", 2, 2, 2)
-    assert time.monotonic() - began < 30
 
 
 def test_a_session_ends_after_the_model_rounds(tmp_path):
-    step = 'for n in 1 2 3 4 5 6 7 8; do echo \'{"type": "step", "id": "\'$n\'"}\'; done; sleep 50'
+    step = 'for n in 1 2 3 4 5 6 7 8; do echo \'{"type": "step", "id": "\'$n\'"}\'; done; sleep 900'
     root = triggers(tmp_path / "r", step, NEGATIVE)
-    (result,) = run(root, "--timeout", "40")
+    (result,) = run(root, "--timeout", "800")
     assert counted(result) == ("passed", 0, 2, 2)
 
 
@@ -130,6 +128,7 @@ def test_the_number_of_model_rounds_is_configured(tmp_path):
     assert counted(result) == ("failed", 0, 2, 2)
 
 
+@pytest.mark.timed
 def test_sessions_that_take_too_long_are_errored_not_without_a_load(tmp_path):
     (result,) = run(triggers(tmp_path / "r", "sleep 50", NEGATIVE), "--timeout", "1")
     assert counted(result) == ("errored", 0, 0, 3)

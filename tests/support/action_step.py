@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from github_server import JOB_TOKEN
 from on_github import NUMBER, REPOSITORY, SHA
 from runner_env_files import entries
-from scratch import environment, git_in, written
+from scratch import HUNG, environment, git_in, written
 from warm_start import RUNS, can_start_warm, warm_run
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _prepared(
 
 def finished(process: subprocess.Popen[str], files: Path) -> Step:
     """The step, at its end."""
-    log, said = process.communicate(timeout=60)
+    log, said = process.communicate(timeout=HUNG)
     return _step(process.returncode, files, log, said)
 
 
@@ -152,5 +152,5 @@ def step(
     if not can_start_warm(more):
         return finished(*started(root, github, inputs, event=event, **more))
     env, files = _prepared(root, github, inputs, event, more)
-    done = warm_run(ENTRYPOINT, cwd=root, env=env, limit=60)
+    done = warm_run(ENTRYPOINT, cwd=root, env=env, limit=HUNG)
     return _step(done.returncode, files, done.stdout.decode(), done.stderr.decode())

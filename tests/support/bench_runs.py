@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 COUNT = "echo x >> $LOG/sessions; n=$(wc -l < $LOG/sessions)"
-MEET = "touch $LOG/here-$$; i=0; while [ $(ls $LOG | grep -c here) -lt {n} ] && [ $i -lt 200 ]; do sleep 0.02; i=$((i+1)); done; [ $i -lt 200 ] && echo > out.txt"  # noqa: E501
+MET = "i=0; while [ $(ls $LOG | grep -c here) -lt {n} ] && [ $i -lt 6000 ]; do sleep 0.02; i=$((i+1)); done; [ $i -lt 6000 ] && echo > out.txt"  # noqa: E501
+"""Passes once ``n`` agents are at ``MEET``."""
+MEET = "touch $LOG/here-$$; " + MET
 
 
 def event(**fields: Any) -> str:

@@ -56,6 +56,7 @@ class GitHubServer:
         url: What GITHUB_API_URL holds.
         graphql_url: What GITHUB_GRAPHQL_URL holds; only ``query { viewer { login } }`` is answered there.
         requests: All requests in the order in which they were answered.
+        asked: The same as ``METHOD /path?query``, in the order in which they came; some may have no answer yet.
         violations: Who did not keep to GitHub's description, and how.
     """
 
@@ -63,6 +64,7 @@ class GitHubServer:
         self, repository: str = "octo/skills", *, prefix: str = "", host: str = "127.0.0.1", port: int = 0
     ) -> None:
         self.requests: tuple[Request, ...] = ()
+        self.asked: tuple[str, ...] = ()
         self.violations: tuple[str, ...] = ()
         self.closing = threading.Event()
         self._orders: list[Order] = []
@@ -149,6 +151,8 @@ class GitHubServer:
     def reply(self, method: str, target: str, headers: Message, body: bytes) -> Reply | None:
         """What is sent for a request; None: the connection is dropped."""
         fault = self._next_fault(f"{method} {target}")
+        with self._lock:
+            self.asked += (f"{method} {target}",)
         self.closing.wait(fault.seconds)
         with self._lock:
             if urlsplit(target).path == urlsplit(self.graphql_url).path:

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scratch import PROGRAM, environment
+from scratch import HUNG, PROGRAM, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,22 +23,31 @@ REFERENCE_SECONDS = 0.4
 WATCH = r"""
 import json, os, sys, time
 
-def family(pid):
-    yield pid
+def children(pid):
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/children") as file:
-                for child in file.read().split():
-                    yield from family(int(child))
+                yield from map(int, file.read().split())
     except OSError:
         pass
 
-def resident(pid):
+def family(pid):
+    yield pid
+    for child in children(pid):
+        yield from family(child)
+
+def memory(pid):
     try:
         with open(f"/proc/{pid}/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+            return file.read()
     except OSError:
-        return 0
+        return ""
+
+def resident(pid, above=""):
+    own = memory(pid)
+    # A child has its parent's memory until it executes a program: no second one, however late it gets a processor.
+    pages = int(own.split()[1]) if own not in ("", above) else 0
+    return pages * os.sysconf("SC_PAGESIZE") + sum(resident(child, own) for child in children(pid))
 
 told, limit, *argv = sys.argv[1:]
 os.set_inheritable(int(told), False)
@@ -48,7 +57,7 @@ ended, peak = 0, 0
 while not ended:
     ended, status, used = os.wait4(pid, os.WNOHANG)
     if not ended:
-        peak = max(peak, sum(map(resident, family(pid))))
+        peak = max(peak, resident(pid))
         if time.monotonic() - began > float(limit):
             for one in reversed(list(family(pid))):
                 os.kill(one, 9)
@@ -62,7 +71,8 @@ os.write(int(told), json.dumps(found).encode())
 class Measured:
     """A run that has ended. ``seconds`` are those of processors; compare them with :func:`is_within`.
 
-    ``megabytes`` is the most that it and its children had at one time. A run of more than a minute is ended, code -9.
+    ``megabytes`` is the most that it and its children had at one time. A run of more than ``limit`` seconds
+    is ended, code -9.
     """
 
     code: int
@@ -73,7 +83,7 @@ class Measured:
 
 
 def measured(
-    *args: str | Path, cwd: Path, program: str | Path = PROGRAM, limit: float = 60, stdin: str = ""
+    *args: str | Path, cwd: Path, program: str | Path = PROGRAM, limit: float = HUNG, stdin: str = ""
 ) -> Measured:
     """The tool, or another program, with its arguments."""
     read, write = os.pipe()

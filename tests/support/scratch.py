@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 PROGRAM = Path(sys.executable).with_name("skillgym-action")
 PASSING = "echo done > out.txt"
+HUNG = 300.0  # seconds after which a program of a test is ended, since it would go on for ever
 IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
 
 OF_AGENTS = (
@@ -125,7 +126,7 @@ class Ran:
     err: str
 
 
-def skillgym(*args: str | Path, cwd: Path, limit: float = 60, **env: str) -> Ran:
+def skillgym(*args: str | Path, cwd: Path, limit: float = HUNG, **env: str) -> Ran:
     """The command line, in a process of its own."""
     if can_start_warm(env):
         done = warm_run(PROGRAM, *map(os.fspath, args), cwd=cwd, env=environment(**env), limit=limit)
