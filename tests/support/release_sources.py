@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from docs_tables import REPOSITORY
+from paths import REPOSITORY
 from runner_env_files import entries
 from scratch import IDENTITY, git_in
 

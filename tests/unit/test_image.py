@@ -11,7 +11,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from docs_tables import REPOSITORY
+from paths import REPOSITORY
 
 if TYPE_CHECKING:
     from proofs import Proved

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from docs_tables import REPOSITORY
+from paths import REPOSITORY
 from release_sources import release, released
 from scratch import IDENTITY, git_in, written
 
