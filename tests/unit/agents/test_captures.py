@@ -112,6 +112,7 @@ def values_of(agent: str) -> tuple[st.SearchStrategy[str], st.SearchStrategy[Any
     )
 
 
+@pytest.mark.slow
 @by_agent
 @given(data=st.data())
 def test_no_json_makes_it_raise(agent, data):
@@ -121,6 +122,7 @@ def test_no_json_makes_it_raise(agent, data):
     survives(agent, printed, (printed,))
 
 
+@pytest.mark.slow
 @by_agent
 @given(data=st.data())
 def test_no_field_of_the_wrong_type_makes_it_raise(agent, data):

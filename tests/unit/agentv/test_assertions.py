@@ -73,6 +73,7 @@ def test_a_failure_says_what_was_found():
     assert graded({"type": "equals", "value": "x"}, session("")).evidence == "(the answer is empty)"
 
 
+@pytest.mark.slow
 def test_a_pattern_that_takes_for_ever_cannot_tell():
     outcome = graded({"type": "regex", "value": "(a|aa)+$"}, session("a" * 2000 + "b"))
     assert (outcome.passed, outcome.trouble) == (None, "grader")

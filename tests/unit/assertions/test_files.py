@@ -173,6 +173,7 @@ def test_a_link_within_the_workspace_is_what_it_leads_to(tmp_path):
     assert judged("file:link contains 'x'", context).passed
 
 
+@pytest.mark.slow
 def test_a_pattern_that_runs_away_is_stopped_and_not_judged(tmp_path):
     context = context_of(tmp_path, {"a": "a" * 100 + "b"})
     started = time.monotonic()

@@ -284,6 +284,7 @@ def test_what_does_not_fit_even_cut_is_said_not_to_fit():
     assert not fitted({"names": ["n" * 50] * 100}, 1_000)[1]
 
 
+@pytest.mark.slow
 def test_many_large_sessions_share_the_space_and_failed_ones_get_more():
     events = report_json(*["words " * 500] * 40)
     log = StoredText(name="stdout.log", head="line\n" * 5_000, tail="end", left_out=9)
@@ -341,6 +342,7 @@ def test_failures_with_other_assertions_that_do_not_hold_are_not_one_cause():
     assert ["npm test" in text_of(cause) for cause in causes] == [False, True]
 
 
+@pytest.mark.slow
 def test_what_lists_leave_out_is_counted():
     lines = [f"fl{number} passed 2of3" for number in range(203)] + [f"c{number} failed" for number in range(5_002)]
     page = page_of(run_report("\n".join(lines)))
@@ -349,6 +351,7 @@ def test_what_lists_leave_out_is_counted():
     assert "205 more executions left out, 2 of them not green; they have no page here, and are in results.json" in shown
 
 
+@pytest.mark.slow
 def test_executions_that_the_tables_leave_out_have_no_page_and_are_counted():
     """Otherwise a page of each would make the report larger than a browser opens."""
     cases = [f"c{number} passed" for number in range(MAX_HTML_EXECUTIONS + 40)]

@@ -235,6 +235,7 @@ def test_xunitparser_reads_it():
     assert outcomes["core.claude.flaky"] == "skipped"
 
 
+@pytest.mark.slow
 def test_nothing_of_the_package_below_warns():
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -251,6 +252,7 @@ def test_nothing_of_the_package_below_warns():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_of_very_many_cases_green_ones_are_short_and_the_report_says_so():
     cases = [f"c{number} passed" for number in range(MAX_FULL_JUNIT_CASES)]
     text = "".join(render(run_report("\n".join([*cases, "last failed: no out.txt"]))))
@@ -264,6 +266,7 @@ def test_of_very_many_cases_green_ones_are_short_and_the_report_says_so():
     assert "properties" in [child.tag for child in found[-1]]
 
 
+@pytest.mark.slow
 def test_of_many_cases_all_are_whole():
     cases = [f"c{number} passed" for number in range(MAX_FULL_JUNIT_CASES)]
     text = "".join(render(run_report("\n".join(cases))))

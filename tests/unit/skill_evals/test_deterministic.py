@@ -92,6 +92,7 @@ def test_a_skill_is_used_if_it_was_loaded(tmp_path, skill, confidence, passed):
     assert outcome(tmp_path, {"type": "skill_used"}, detected_skills=detected).passed is passed
 
 
+@pytest.mark.slow
 def test_a_search_that_takes_too_long_decides_nothing(tmp_path):
     found = outcome(tmp_path, {"type": "regex", "value": "(a|aa)+$"}, "a" * 5_000 + "!")
     assert (found.passed, found.trouble) == (None, "grader")
