@@ -36,6 +36,7 @@ def test_there_are_many_and_each_has_a_name_of_its_own():
     assert len({(mutant.file, mutant.text, mutant.becomes) for mutant in LISTED}) == len(LISTED)
 
 
+@pytest.mark.slow
 def test_every_test_that_is_named_is_there_with_its_parameters():
     """One name that is not ends the collection of all."""
     named = sorted({test for mutant in LISTED for test in mutant.tests})
@@ -80,6 +81,7 @@ def tried(repository: Path, *only: str) -> tuple[int, list[str]]:
     return done.returncode, [line.split("  ")[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
 
 
+@pytest.mark.slow
 def test_mutants_that_a_test_notices_are_killed_and_the_sources_stay(repository):
     before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
     code, rows = tried(repository)
@@ -106,6 +108,7 @@ def test_a():
 """
 
 
+@pytest.mark.slow
 def test_what_tests_leave_running_ends_with_the_program(repository):
     mark = f"4714.{os.getpid()}"
     written(repository, {"tests/test_guard.py": LEAVES.format(mark=mark)})
@@ -115,6 +118,7 @@ def test_what_tests_leave_running_ends_with_the_program(repository):
     ] == []
 
 
+@pytest.mark.slow
 def test_any_other_mutant_is_an_error_that_says_which(repository):
     entries = (made(name, **changes) for name, (_, changes) in OTHERS.items())
     written(repository, {LIST: "\n".join([*entries, made("()")])})
@@ -125,6 +129,7 @@ def test_any_other_mutant_is_an_error_that_says_which(repository):
     assert tried(repository, r"^\(\)")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_without_a_mutant_kills_none(repository):
     written(repository, {"tests/test_guard.py": "def test_a():\n    assert False\n"})
     code, rows = tried(repository)
