@@ -327,6 +327,7 @@ def test_a_hang_does_not_hold_up_other_judgements_of_the_suite(tmp_path):
         assert only(hang.result()).passed is None
 
 
+@pytest.mark.timed
 def test_quick_checks_wait_for_each_other_instead_of_starting_hosts(tmp_path):
     file = written(tmp_path, one_case("import time; time.sleep(0.01)"))
     with suite_hosts(tmp_path) as hosts, ThreadPoolExecutor(8) as pool:
