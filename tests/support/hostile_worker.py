@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.cancellation import Cancellation
-from skillgym_action.engines import dask_worker
 from skillgym_action.engines.slots import SlotPool
 from skillgym_action.filesystem.bundle import HEADER, START, BundleEntry, write_bundle
 
@@ -195,17 +194,18 @@ class HostilePool(SlotPool):
         return forge(answer[1], answer[2]) if forge else answer  # type: ignore[return-value]
 
 
-class HostileHost(dask_worker.WorkerHost):
-    """Has hostile pools."""
-
-    def open_run(self, announcement: Announcement) -> SlotPool:
-        """The slots of a run."""
-        unpacked = self.folder / announcement.run
-        unpacked.mkdir()
-        return HostilePool(announcement, unpacked, os.environ, {}, self.shutdown)
-
-
 def main() -> None:
+    from skillgym_action.engines import dask_worker  # which the tests that import the forgeries do not need
+
+    class HostileHost(dask_worker.WorkerHost):
+        """Has hostile pools."""
+
+        def open_run(self, announcement: Announcement) -> SlotPool:
+            """The slots of a run."""
+            unpacked = self.folder / announcement.run
+            unpacked.mkdir()
+            return HostilePool(announcement, unpacked, os.environ, {}, self.shutdown)
+
     arguments = argparse.ArgumentParser()
     arguments.add_argument("address")
     arguments.add_argument("--slots", type=int, default=1)

@@ -37,7 +37,7 @@ NOT_IMPORTED = ("__main__", "dask", "docker", "render_program", "sandboxes", "su
 
 def can_start_warm(more: Mapping[str, str]) -> bool:
     """Whether none of the variables, which are added to those of the tests, has an effect before imports are done."""
-    early = {*hardening.STARTING, *hardening.LASTING, hardening.PASSED_ON} - {"PATH"}
+    early = {*hardening.STARTING, *hardening.LASTING, hardening.PASSED_ON} - {"PATH", "FORCE_COLOR", "NO_COLOR"}
     return sys.platform == "linux" and not any(name in early or name.startswith(hardening.LOCALE) for name in more)
 
 

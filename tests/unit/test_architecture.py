@@ -18,10 +18,16 @@ SAYING_NOTHING = {"utils", "util", "helpers", "helper", "common", "base", "manag
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def functions(source: str) -> dict[str, Function]:
-    """All functions and methods with the line they begin at."""
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, Function)]
-    return {f"{node.name}:{node.lineno}": node for node in nodes}
+def functions(tree: ast.Module) -> dict[str, Function]:
+    """All functions and methods, also inner ones, with the line they begin at."""
+    found: dict[str, Function] = {}
+    blocks: list[ast.AST] = [tree]
+    while blocks:
+        block = blocks.pop()
+        if isinstance(block, Function):
+            found[f"{block.name}:{block.lineno}"] = block
+        blocks += [node for node in ast.iter_child_nodes(block) if not isinstance(node, ast.expr)]
+    return found
 
 
 def lines(function: Function) -> int:
@@ -42,24 +48,23 @@ def test_a_module_has_at_most_500_lines():
     assert {module: size for module, size in sizes.items() if size > 500} == {}
 
 
-@pytest.mark.parametrize(
-    ("measure", "limit"), [pytest.param(lines, 50, id="lines"), pytest.param(parameters, 6, id="parameters")]
-)
-def test_a_function_stays_below_a_limit(measure, limit):
+@pytest.mark.slow
+def test_a_function_has_at_most_50_lines_and_6_parameters():
     measured = {
-        f"{module}:{name}": measure(function)
+        f"{module}:{name}": (lines(function), parameters(function))
         for module, source in MODULES.items()
-        for name, function in functions(source).items()
+        for name, function in functions(ast.parse(source)).items()
     }
-    assert {name: size for name, size in measured.items() if size > limit} == {}
+    assert len(measured) > 3_000
+    assert {name: sizes for name, sizes in measured.items() if sizes[0] > 50 or sizes[1] > 6} == {}
 
 
 def test_no_public_class_name_is_in_two_modules():
     classes: dict[str, list[str]] = {}
     for module, source in MODULES.items():
-        for node in ast.parse(source).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                classes.setdefault(node.name, []).append(module)
+        for name in re.findall(r"^class ([^_\W]\w*)", source, re.MULTILINE):
+            classes.setdefault(name, []).append(module)
+    assert len(classes) > 500
     assert {name: modules for name, modules in classes.items() if len(modules) > 1} == {}
 
 
@@ -67,9 +72,9 @@ def test_a_limit_has_one_value_and_is_used():
     limits = {module: source for module, source in MODULES.items() if module in {"remote_limits.py", "limits.py"}}
     assigned = [node for source in limits.values() for node in ast.parse(source).body if isinstance(node, ast.Assign)]
     names = [target.id for node in assigned for target in node.targets]
-    elsewhere = "\n".join(source for module, source in MODULES.items() if module not in limits)
+    used = {word for module, source in MODULES.items() if module not in limits for word in re.findall(r"\w+", source)}
     assert len(names) == len(set(names))
-    assert [name for name in names if not re.search(rf"\b{name}\b", elsewhere)] == []
+    assert [name for name in names if name not in used] == []
 
 
 def test_one_function_suggests_a_word():
@@ -92,8 +97,9 @@ def test_the_tree_is_no_deeper_than_package_room_module():
         pytest.param("def f(): pass", 1, 0, id="one line"),
         pytest.param('def f():\n  """Says\n\n  much.\n  """\n  return 1', 2, 0, id="a docstring is free"),
         pytest.param("class C:\n  def f(self, a, /, b, *c, d=1, **e):\n    pass", 2, 3, id="every kind of parameter"),
+        pytest.param("try: pass\nexcept E:\n  if 1:\n    async def f(): pass", 1, 0, id="a function anywhere"),
     ],
 )
 def test_the_measures_measure(source, size, count):
-    (function,) = functions(source).values()
+    (function,) = functions(ast.parse(source)).values()
     assert (lines(function), parameters(function)) == (size, count)

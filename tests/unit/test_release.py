@@ -97,6 +97,7 @@ def test_a_tag_is_the_released_commit_with_one_line_changed(tmp_path):
     assert git_in(tmp_path / "origin.git", "rev-parse", "main").strip() == head, "no branch has it"
 
 
+@pytest.mark.slow
 def test_a_release_that_failed_is_started_again(tmp_path):
     repository = project(tmp_path)
     first = release(repository, "tag", f"{IMAGE}@{DIGEST}", "1.2.3")
@@ -124,6 +125,7 @@ def test_a_tag_does_not_move(tmp_path):
     assert set(tags(repository).values()) == {first.outputs["commit"]}
 
 
+@pytest.mark.slow
 def test_the_major_tag_is_that_of_the_newest_release_and_never_moves_back(tmp_path):
     repository = project(tmp_path)
     found = {}

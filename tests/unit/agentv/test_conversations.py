@@ -184,6 +184,7 @@ def test_a_real_agent_is_asked_turn_by_turn_in_one_workspace(tmp_path):
     assert len([*(tmp_path / "results").rglob("turn-3.stdout.log")]) == 1
 
 
+@pytest.mark.slow
 def test_graders_of_a_turn_see_the_workspace_as_that_turn_has_left_it(tmp_path):
     changed = 'import json, sys; print(json.load(sys.stdin)["file_changes"].count("+++ "))'
     turns = [

@@ -85,6 +85,7 @@ TASKS = {
 }
 
 
+@pytest.mark.slow  # npm installs what it needs
 @pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_graders_that_validate_their_payload_accept_it(typescript, report, task):
@@ -101,6 +102,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow  # npm installs what it needs
 @pytest.mark.parametrize(("key", "value", "problem"), WRONG)
 def test_the_grader_in_typescript_refuses_what_agentvs_sdk_refuses(typescript, key, value, problem):
     assert problem in refusals([new_node(), str(typescript)], told(REPORTS["tools"]) | {key: value})
@@ -178,6 +180,7 @@ EVENT = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 @given(rounds=st.lists(st.tuples(st.lists(MESSAGE, max_size=2), VALUE, st.lists(EVENT, max_size=4), TEXT), max_size=5))
 def test_no_input_and_no_session_makes_a_payload_that_is_refused(typescript, rounds):

@@ -594,6 +594,7 @@ def test_filters_that_double_a_text_are_bounded(tmp_path):
     assert [MUCH in problem for problem in problems(suite)] == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("default", "assertion"),
     [

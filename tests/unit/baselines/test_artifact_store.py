@@ -67,6 +67,7 @@ def artifacts() -> Iterator[Artifacts]:
         yield Artifacts(github, cancelled)
 
 
+@pytest.mark.slow
 def test_the_artifacts_of_the_newest_runs_are_read(artifacts):
     for number in (1, 2, 3):
         artifacts.run(number, "skillgym-store", "logs", "skillgym-stores")

@@ -50,6 +50,7 @@ def test_runs_are_commits_and_read_the_newest_first(store, remote):
     assert git_in(remote, "rev-list", "--count", module.STORE_BRANCH) == "3\n"
 
 
+@pytest.mark.slow
 def test_the_oldest_runs_are_dropped_and_other_files_stay(store, remote):
     line = b"x" * (MAX_STORE_BYTES // 2)
     for number in range(3):

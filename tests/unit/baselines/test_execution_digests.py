@@ -63,6 +63,7 @@ def test_a_bootstrap_is_an_input_of_the_workspace(tmp_path):
     assert after.workspace != before.workspace
 
 
+@pytest.mark.slow
 def test_the_code_of_a_grading_function_is_in_the_digest_of_the_program(tmp_path):
     repository(tmp_path)
     (tmp_path / "bench/core.json").unlink()

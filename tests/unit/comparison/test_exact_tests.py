@@ -99,6 +99,7 @@ def test_benjamini_and_hochberg():
     assert discoveries([], 0.05) == frozenset()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pairs", "sessions"),
     [pytest.param(1, 10_000, id="one case of many sessions"), pytest.param(2_000, 10, id="many cases")],

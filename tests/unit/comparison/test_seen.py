@@ -68,6 +68,7 @@ def test_seen_1_an_agent_that_collapsed_is_a_regression():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chance", "repeat"), [(0.8, 3), (0.7, 2)])
 def test_seen_2_retries_make_no_regression_where_nothing_changed(chance, repeat):
     agent = Agent("retries", chance)
@@ -99,6 +100,7 @@ def test_seen_5_expected_failures_are_no_passes():
     assert (totals.pass_rate, totals.expected_to_fail) == (0.5, 2)
 
 
+@pytest.mark.slow
 def test_seen_6_repetitions_buy_power_and_no_unchanged_case_is_named():
     before, after = Agent("before", 0.8), Agent("after", 0.6)
     seen, named = {}, 0
@@ -112,6 +114,7 @@ def test_seen_6_repetitions_buy_power_and_no_unchanged_case_is_named():
     assert named == 0
 
 
+@pytest.mark.slow
 def test_seen_7_runners_are_no_independent_samples():
     """Three runners that pass the same cases: what is uncertain is the choice of cases."""
     random, covered = Random("runners"), 0

@@ -61,6 +61,7 @@ def test_yaml_means_what_it_looks_like(text, value):
     assert document(text).value == value
 
 
+@pytest.mark.slow
 @given(JSON_VALUES)
 def test_json_is_read_as_the_standard_reads_it(value):
     assert document(json.dumps(value), "json").value == value
@@ -109,6 +110,7 @@ def test_every_part_has_a_place(text, kind, key_path, place):
     assert str(document(text, kind).locate(key_path)) == place
 
 
+@pytest.mark.slow
 @given(JSON_VALUES)
 def test_a_place_in_json_is_where_the_value_begins(value):
     text = json.dumps({"a": [value]}, indent=1)
@@ -168,7 +170,13 @@ def test_a_place_in_json_is_where_the_value_begins(value):
             "a = 0x" + "f" * 999, "toml", "file:1:1: a number has more than 300 digits", id="toml-long-number"
         ),
         pytest.param("[" + "0," * 300_000 + "0]", "json", "file:1:500001: more than 250,000 values", id="json-many"),
-        pytest.param("- 0\n" * 300_000, "yaml", "file:250000:3: more than 250,000 values", id="yaml-many"),
+        pytest.param(
+            "- 0\n" * 300_000,
+            "yaml",
+            "file:250000:3: more than 250,000 values",
+            id="yaml-many",
+            marks=pytest.mark.slow,
+        ),
         pytest.param("a=[" + "0," * 300_000 + "0]", "toml", "file: more than 250,000 values", id="toml-many"),
         pytest.param(f"{'a.' * 10_000}a = 1", "toml", "file:1:1: nested more than 100 levels deep", id="toml-deep-key"),
         pytest.param(f"[{'a.' * 10_000}a]", "toml", "file:1:2: nested more than 100 levels deep", id="toml-deep-table"),

@@ -46,11 +46,13 @@ values: Any = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(values, max_size=10), st.sampled_from([None, 0, 1, "\t"]), st.booleans())
 def test_a_list_is_read_as_json_reads_it(value, indent, ensure_ascii):
     assert items(json.dumps(value, indent=indent, ensure_ascii=ensure_ascii)) == value
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text('ab\n"'), values, max_size=10), st.sampled_from([None, 2]))
 def test_an_object_is_read_as_json_reads_it(value, indent):
     assert members(json.dumps(value, indent=indent)) == value

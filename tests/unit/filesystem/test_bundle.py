@@ -130,6 +130,7 @@ def reachable(folder):
             above.chmod(0o711)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["entries", "copy"])
 def test_folders_that_are_deeper_than_recursion_and_descriptors_go_arrive(tmp_path, way):
     for name in ("t", "copy"):
@@ -365,6 +366,7 @@ PIECE = st.sampled_from([b"/", b"..", b"../", b"\0", b"d", b"l", b"f", b"out", F
 CHANGE = st.tuples(st.integers(0, len(VALID)), st.integers(0, 8), PIECE | st.binary(max_size=4))
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(changes=st.lists(CHANGE, max_size=5))
 def test_a_bundle_is_refused_or_stays_inside_whatever_is_changed(tmp_path_factory, changes):

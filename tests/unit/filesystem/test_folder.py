@@ -316,6 +316,7 @@ def test_a_history_with_links_in_it_is_left_alone(root, link):
 # --- emptied ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_folders_deeper_than_any_path_are_emptied(root):
     for name in ("d", "n" * 255):
         subprocess.run([sys.executable, "-c", digging(3000, name)], cwd=root, check=True)
@@ -457,6 +458,7 @@ OPERATIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_nothing_outside_is_read_or_changed_while_folders_become_links(root, operation):
     secret = {CANARY, CANARY.encode(), "info/exclude", *(f"{at}/info" for at in ("a", "b/folder"))}
@@ -475,6 +477,7 @@ def test_nothing_outside_is_read_or_changed_while_folders_become_links(root, ope
     assert untouched(root)
 
 
+@pytest.mark.slow
 def test_nothing_outside_is_filled_while_folders_become_links(root):
     source = written(root.parent / "source", {"a/x": "x", "b/folder/y": "y", "b/canary": "z"})
     with opened(root) as folder, opened(source) as full, swapping(root) as rounds:

@@ -154,6 +154,7 @@ def matches(names: list[str], parts: list[str]) -> bool:
 # --- compared ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(made=st.lists(MADE, max_size=14), asked=st.lists(ASKED, max_size=12), patterns=st.lists(PATTERN, max_size=3))
 def test_all_is_seen_as_through_paths(scratch, made, asked, patterns):

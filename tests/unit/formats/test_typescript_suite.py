@@ -106,6 +106,7 @@ def test_what_a_suite_imports_may_require_it_and_is_given_the_same(tmp_path):
 
 
 @pytest.mark.more_agents
+@pytest.mark.slow  # npm installs what it needs
 @pytest.mark.parametrize(("name", "body"), [("suite.ts", IMPORTING), ("suite.cts", TYPED + CJS), ("suite.mjs", ESM)])
 def test_the_oldest_node_will_do(tmp_path, name, body):
     package = f"node-{sys.platform}-{'arm64' if platform.machine() in {'arm64', 'aarch64'} else 'x64'}"

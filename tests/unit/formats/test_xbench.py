@@ -555,6 +555,7 @@ def test_a_wrong_suite_is_refused_with_all_its_problems(text, problems):
     assert refused(text) == problems
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -695,6 +695,7 @@ with closing(GitHubApi(url=sys.argv[1], token="t" * 40, graphql_url=None, **serv
 """
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_before_the_first_request():
     with ScriptedServer(OK) as server:
         command = [sys.executable, "-c", PROGRAM, server.url]

@@ -181,6 +181,7 @@ def test_runs_are_the_successful_ones_for_the_branch_of_the_repository_itself():
         assert [run.id for run in found] == [8, 7, 1]
 
 
+@pytest.mark.slow
 def test_pages_of_runs_are_read_as_they_are_needed():
     with github_with() as github, api_of(github) as api:
         github.state.runs.update({n: WorkflowRun(id=n, sha="a" * 40) for n in range(1, 251)})

@@ -19,6 +19,7 @@ FRAGMENTS = st.sampled_from(
 VALUES = st.lists(FRAGMENTS | st.text(max_size=8), max_size=12).map("".join)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(NAMES, VALUES, max_size=5))
 def test_whatever_a_value_holds_exactly_the_given_outputs_come_out(outputs):
     with TemporaryDirectory() as folder:

@@ -53,6 +53,7 @@ def found(root, *paths):
         return discover(services.repository, root, DiscoverOptions(paths=paths))
 
 
+@pytest.mark.slow
 def test_a_task_with_too_many_files_to_compare_is_named(tmp_path):
     root = tasks(tmp_path, task("tasks/one") | task("tasks/two"))
     data = root / "tasks/one/tests/data"
@@ -323,6 +324,7 @@ def test_a_link_that_is_a_second_problem_is_told_without_a_key(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [MAX_HARBOR_BYTES, 100 * MAX_HARBOR_BYTES])
 def test_tests_that_are_too_large_are_an_error_with_their_place(tmp_path, size):
     root = tasks(tmp_path, task("tasks/one") | task("tasks/two"))

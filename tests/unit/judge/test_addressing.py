@@ -149,7 +149,7 @@ SLOW = [
     pytest.param("\n", id="empty lines"),
     pytest.param(" \t", id="spaces"),
     pytest.param("answer with with with with ", id="words before a verdict"),
-    pytest.param("\ufdfa", id="a character that becomes eighteen"),
+    pytest.param("\ufdfa", id="a character that becomes eighteen", marks=pytest.mark.slow),
     pytest.param("_ _" * 4 + "\nsystem", id="signs before a role"),
 ]
 

@@ -388,6 +388,7 @@ def test_an_expected_failure_does_not_cover_a_limit(tmp_path):
     assert result.status is Status.FAILED
 
 
+@pytest.mark.slow
 def test_a_resumed_run_keeps_sessions_that_exceeded_a_limit(tmp_path):
     log = tmp_path / "log"
     root = over_the_limit(tmp_path)

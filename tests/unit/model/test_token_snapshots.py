@@ -158,6 +158,7 @@ def bench(tmp_path):
     return Bench(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_first_run_takes_snapshots_and_the_next_one_keeps_to_them(bench):
     assert bench.run(100, 200).code == 0
     assert bench.values() == {"one::sh": 100, "two::sh": 200}
@@ -180,6 +181,7 @@ def test_an_entry_has_what_skillgym_writes(bench):
     assert (document["version"], taken["updatedAt"][-1]) == (1, "Z")
 
 
+@pytest.mark.slow
 def test_entries_that_the_run_does_not_mention_stay(bench):
     bench.run(100, 200)
     bench.run(300, args=("--case", "two", "--update-snapshots"))
@@ -191,6 +193,7 @@ def test_executions_that_are_not_green_create_no_snapshot(bench):
     assert bench.values() == {"two::sh": 200}
 
 
+@pytest.mark.slow
 def test_averages_over_repetitions_are_compared(bench):
     bench.run(100, args=("--case", "one"))
     assert bench.run(90, 120, args=("--case", "one", "--repeat", "2")).code == 0
@@ -206,6 +209,7 @@ def test_an_agent_that_reports_no_tokens_cannot_be_compared(bench):
     )
 
 
+@pytest.mark.slow
 def test_in_ci_a_missing_snapshot_is_a_warning_and_nothing_is_written(bench):
     ran = bench.run(100, 200, CI="true")
     assert ran.code == 0
@@ -245,6 +249,7 @@ def test_update_without_configured_snapshots_is_an_error(tmp_path):
     assert (ran.code, "--update-snapshots without snapshots in the configuration" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_rejudge_compares_snapshots_and_writes_none(bench):
     bench.run(100, 200)
     bench.file.write_text(stored(one__sh=entry(value=50)))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # starts npm
+
 CLAUDE = "@anthropic-ai/claude-code"
 # A package's own script leaves what it sees.
 TELLS = {"scripts": {"postinstall": "env > env.txt"}}

@@ -193,6 +193,7 @@ class Heard:
         self.longest = max(self.longest, len(line))
 
 
+@pytest.mark.slow
 def test_who_prints_a_line_without_end_is_ended_and_takes_little_memory(tmp_path, proved):
     heard, before = Heard(), psutil.Process().memory_info().rss
     invocation = Invocation(argv=("sh", "-c", f"head -c {GIB} /dev/zero; echo"), cwd=tmp_path, timeout=60)
@@ -212,6 +213,7 @@ LOUD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", LOUD)
 def test_what_an_agent_writes_takes_no_memory_and_harms_no_other(tmp_path, what, proved):
     files = {

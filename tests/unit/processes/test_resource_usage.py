@@ -257,6 +257,7 @@ def test_folders_over_the_limit_are_a_trouble(tmp_path):
     assert ResourceMonitor(ResourceLimits(disk=9 * MIB), pid=os.getpid(), folders=[tmp_path]).exceeded() is None
 
 
+@pytest.mark.slow
 def test_a_large_folder_is_not_looked_at_all_the_time(tmp_path):
     for number in range(2000):
         (tmp_path / f"{number}").touch()

@@ -23,6 +23,7 @@ def test_files_and_links_that_stay_inside_are_taken(tmp_path):
     assert left_out == ["d/out", "absolute", "gone"]
 
 
+@pytest.mark.slow
 def test_too_much_is_refused(tmp_path):
     (tmp_path / "large").write_bytes(b"x" * (MAX_PROMOTED_BYTES // 2 + 1))
     (tmp_path / "other").write_bytes(b"x" * (MAX_PROMOTED_BYTES // 2 + 1))

@@ -18,6 +18,7 @@ from skillgym_action.model.links import Links
 from skillgym_action.reporters.markdown import comment, summary
 
 
+@pytest.mark.slow
 @given(any_text, any_text, st.integers(min_value=300, max_value=9_000))
 def test_at_every_size_all_that_is_opened_is_closed(name, message, limit):
     markdown = shown(comment, spoken_by(run_report(of_each(2)), name, message), run_key="4711/1", limit=limit)
@@ -56,6 +57,7 @@ def test_every_step_of_the_ladder_is_useful(report, limit):
     structure(markdown)
 
 
+@pytest.mark.slow
 def test_room_is_used():
     assert 850_000 < len(shown(summary, big_run(6_000, 10)).encode()) <= 1_000_000
     assert 0.8 * 2_000 < len(shown(comment, big_run(3_000, 10), limit=2_000)) <= 2_000
@@ -75,6 +77,7 @@ def test_names_of_failures_go_after_their_messages_and_those_after_their_details
     assert [("some details" in text) for text in found] == [False, True, True, True]
 
 
+@pytest.mark.slow
 def test_a_large_summary_loses_passing_rows_and_says_so():
     markdown = shown(summary, big_run(100, 14_900))
     assert 800_000 < len(markdown.encode()) <= 1_000_000
@@ -83,6 +86,7 @@ def test_a_large_summary_loses_passing_rows_and_says_so():
     assert markdown.count("<b><code>fails-") == 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failed", [60, 10_000])
 def test_a_comment_has_ten_failures_and_says_how_many_are_missing(failed):
     markdown = shown(comment, big_run(failed, 20))
@@ -105,6 +109,7 @@ def test_failures_with_long_evidence_share_the_room_of_the_comment():
     assert markdown.count("<b><code>fails-") == 10
 
 
+@pytest.mark.slow
 def test_a_summary_with_more_failures_than_fit_says_how_many_are_missing():
     markdown = shown(summary, big_run(10_000, 10))
     assert len(markdown.encode()) <= 1_000_000
@@ -121,6 +126,7 @@ def test_many_runners_and_warnings_fit_too():
     assert re.search(r"[\d,]+ runners left out", markdown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fragment", ["漢", "&", "|", "`", "@a ", "\n"])
 def test_what_grows_when_escaped_still_fits(fragment):
     report = run_report("\n".join(f"case-{number} failed" for number in range(2_000)))

@@ -5,12 +5,12 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from lxml import html
 
 from builders import run_report
+from html_tree import html_tree, text_of
 from showcase import showcase
 from skillgym_action.limits import MAX_HTML_BYTES, MAX_HTML_EXECUTIONS, MAX_HTML_LISTED, MAX_HTML_PATHS
 from skillgym_action.model.errors import ConfigError
@@ -19,6 +19,9 @@ from skillgym_action.reporters.html import render
 from skillgym_action.reporters.html_matrix import CaseRows
 from skillgym_action.reporters.html_session import fitted, session_data
 from skillgym_action.reporters.html_timeline import LongText
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 SECRET_PAGE = "<html><head>{policy}</head><body>{sessions}<p>mine</p></body></html>"
 
@@ -58,8 +61,13 @@ def page_of(*args: Any, **more: Any) -> str:
     return "".join(render(*args, **more))
 
 
+def classed(page: str, name: str) -> list[Element]:
+    """The elements of a class."""
+    return [one for one in html_tree(page).iter() if name in one.get("class", "").split()]
+
+
 def data_of(page: str) -> dict[str, Any]:
-    scripts = html.document_fromstring(page).iter("script")
+    scripts = html_tree(page).iter("script")
     return {one.get("id"): json.loads(one.text) for one in scripts if one.get("type") == "application/json"}
 
 
@@ -90,14 +98,14 @@ def test_the_policy_allows_the_script_and_the_style_by_their_hashes_and_nothing_
 
 
 def test_the_page_names_no_address_but_those_on_github():
-    root = html.document_fromstring(page_of(showcase()))
+    root = html_tree(page_of(showcase()))
     outside = {one.get("href") for one in root.iter() if one.get("href") and not one.get("href").startswith("#")}
     assert outside == {"https://github.com/octo/skills/actions/runs/4711"}
     assert [one.tag for one in root.iter() if one.get("src") or one.get("style") or one.get("onclick")] == []
 
 
 def test_the_matrix_has_what_filters_and_people_look_for():
-    root = html.document_fromstring(page_of(showcase()))
+    root = html_tree(page_of(showcase()))
     row = next(one for one in root.iter("tr") if one.get("data-case") == "extract-auth")
     cells = {cell.get("data-runner"): cell for cell in row.iter("td") if cell.get("data-status")}
     own = cells["claude"]
@@ -106,7 +114,7 @@ def test_the_matrix_has_what_filters_and_people_look_for():
         "flaky",
         "Assertion failure",
     )
-    assert " ".join(own.text_content().split()) == "✗ Failed 3 of 5 flaky changed$1.87 · 45 sAssertion failure"
+    assert " ".join(text_of(own).split()) == "✗ Failed 3 of 5 flaky changed$1.87 · 45 sAssertion failure"
     named = {one.get("data-changed") for one in root.iter("td")}
     assert named >= {"newly failing", "changed"}
     filters = [one.get("name") for one in root.iter("select")]
@@ -115,21 +123,24 @@ def test_the_matrix_has_what_filters_and_people_look_for():
 
 def test_a_filter_that_lists_only_some_of_its_values_says_so():
     cases = "\n".join(f"c{number} @r{number} passed" for number in range(MAX_HTML_LISTED + 5))
-    (select,) = (one for one in html.document_fromstring(page_of(run_report(cases))).iter("select") if one.name == "on")
-    assert select.getparent().text.strip() == f"Runner (the first {MAX_HTML_LISTED} of {MAX_HTML_LISTED + 5})"
+    root = html_tree(page_of(run_report(cases)))
+    ((label, select),) = (
+        (label, select) for label in root.iter("label") for select in label.iter("select") if select.get("name") == "on"
+    )
+    assert label.text.strip() == f"Runner (the first {MAX_HTML_LISTED} of {MAX_HTML_LISTED + 5})"
     assert len([one for one in select.iter("option") if one.get("value")]) == MAX_HTML_LISTED
 
 
 def test_causes_that_several_executions_share_are_one_entry():
     page = page_of(run_report("a failed: no out.txt\na @codex failed: no out.txt\nb failed: other"))
-    causes = html.document_fromstring(page).find_class("cause")
-    assert [" ".join(one.find("h3").text_content().split()) for one in causes] == ["no out.txt", "other"]
+    causes = classed(page, "cause")
+    assert [" ".join(text_of(one.find("h3")).split()) for one in causes] == ["no out.txt", "other"]
     assert len(causes[0].findall(".//li")) == 2
 
 
 def test_a_cause_and_its_only_assertion_are_said_once():
-    (cause,) = html.document_fromstring(page_of(run_report("a failed: no out.txt"))).find_class("cause")
-    assert cause.text_content().count("no out.txt") == 1
+    (cause,) = classed(page_of(run_report("a failed: no out.txt")), "cause")
+    assert text_of(cause).count("no out.txt") == 1
     assert cause.find(".//pre").text.startswith("file:out.txt exists\n")
 
 
@@ -200,12 +211,15 @@ def test_a_template_without_the_policy_is_an_error(page):
         page_of(run_report("a passed"), templates=Templates(page))
 
 
+@pytest.mark.slow  # it needs a parser that knows where a head ends
 @pytest.mark.parametrize(
     "before", ["", "<!DOCTYPE html>\n<html lang='de'>\n<head>", "<meta charset=utf-8><title>A</title>"]
 )
 def test_what_begins_a_head_may_be_before_the_policy(before):
+    from lxml import html as lxml_html
+
     page = page_of(run_report("a passed"), templates=Templates(before + "{policy}{sessions}"))
-    (policy,) = html.document_fromstring(page).xpath("//head/meta[@http-equiv='Content-Security-Policy']")
+    (policy,) = lxml_html.document_fromstring(page).xpath("//head/meta[@http-equiv='Content-Security-Policy']")
     assert policy.get("content").startswith("default-src 'none'")
 
 
@@ -270,6 +284,7 @@ def test_what_does_not_fit_even_cut_is_said_not_to_fit():
     assert not fitted({"names": ["n" * 50] * 100}, 1_000)[1]
 
 
+@pytest.mark.slow
 def test_many_large_sessions_share_the_space_and_failed_ones_get_more():
     events = report_json(*["words " * 500] * 40)
     log = StoredText(name="stdout.log", head="line\n" * 5_000, tail="end", left_out=9)
@@ -322,19 +337,21 @@ def test_failures_with_other_assertions_that_do_not_hold_are_not_one_cause():
     outcomes = outcome, replace(outcome, assertion="npm test", explanation="exit code 1")
     second = replace(second, judgement=replace(second.judgement, outcomes=outcomes))
     page = page_of(replace(run_report("a failed\nb failed\nc failed"), results=(first, second, third)))
-    causes = html.document_fromstring(page).xpath("//article")
-    assert [len(cause.xpath(".//li")) for cause in causes] == [2, 1]
-    assert ["npm test" in cause.text_content() for cause in causes] == [False, True]
+    causes = list(html_tree(page).iter("article"))
+    assert [len(cause.findall(".//li")) for cause in causes] == [2, 1]
+    assert ["npm test" in text_of(cause) for cause in causes] == [False, True]
 
 
+@pytest.mark.slow
 def test_what_lists_leave_out_is_counted():
     lines = [f"fl{number} passed 2of3" for number in range(203)] + [f"c{number} failed" for number in range(5_002)]
     page = page_of(run_report("\n".join(lines)))
-    shown = [one.text_content() for one in html.document_fromstring(page).xpath("//p[@class='muted']")]
+    shown = [text_of(one) for one in html_tree(page).iterfind(".//p[@class='muted']")]
     assert "3 more executions left out" in shown  # of those whose sessions differ
     assert "205 more executions left out, 2 of them not green; they have no page here, and are in results.json" in shown
 
 
+@pytest.mark.slow
 def test_executions_that_the_tables_leave_out_have_no_page_and_are_counted():
     """Otherwise a page of each would make the report larger than a browser opens."""
     cases = [f"c{number} passed" for number in range(MAX_HTML_EXECUTIONS + 40)]
@@ -343,6 +360,6 @@ def test_executions_that_the_tables_leave_out_have_no_page_and_are_counted():
     assert f'id="execution-{MAX_HTML_EXECUTIONS + 40}"' in page
     assert '<script type="application/json" id="left-out">41</script>' in page
     assert "41 more green executions left out; they have no page here, and are in results.json" in " ".join(
-        html.document_fromstring(page).text_content().split()
+        text_of(html_tree(page)).split()
     )
     assert len(page) < MAX_HTML_BYTES

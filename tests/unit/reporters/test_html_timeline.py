@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,6 +91,7 @@ def test_a_session_that_ends_earlier_parts_there():
     assert first_difference({}, two) is None
 
 
+@pytest.mark.slow
 @given(st.lists(EVENT | ANYTHING, max_size=6) | ANYTHING)
 def test_any_report_has_steps_that_are_json(events):
     steps = steps_of({"events": events})

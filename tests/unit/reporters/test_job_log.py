@@ -149,6 +149,7 @@ def test_a_name_cannot_make_two_lines_of_the_title():
     assert title.startswith("::group::1/1 ✗ a%250A## [endgroup]%2525 [claude]")
 
 
+@pytest.mark.slow
 def test_a_thousand_executions_with_long_texts_do_not_fill_the_log():
     long = "x" * 5_000
     outcomes = tuple(

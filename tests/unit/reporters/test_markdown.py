@@ -418,6 +418,7 @@ def test_what_no_runner_ran_has_its_row():
 # --- hostile text -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(any_text, any_text)
 def test_any_text_stays_in_its_place(name, message):
     report = run_report(EACH, duration_ms=999)
@@ -453,6 +454,7 @@ def written_by_a_user(tmp_path):
         yield write
 
 
+@pytest.mark.slow
 def test_a_user_may_replace_one_block(written_by_a_user):
     templates = written_by_a_user(
         summary='{% extends "packaged/summary.md.j2" %}{% block head %}# Mine: {{ view.title }}{% endblock %}'
@@ -462,6 +464,7 @@ def test_a_user_may_replace_one_block(written_by_a_user):
     assert shown(comment, report, templates=templates).startswith(f"{marker('default')}\n# Mine: ")
 
 
+@pytest.mark.slow
 def test_what_a_template_repeats_is_taken_into_account(written_by_a_user):
     templates = written_by_a_user(
         summary="{% for row in view.passed.rows %}{{ row.place }}{{ row.place }}{{ row.place }}{{ row.place }}\n"

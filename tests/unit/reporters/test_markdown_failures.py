@@ -224,6 +224,7 @@ def test_an_exit_code_that_no_system_has_is_not_shown():
     assert "```console\n$ npm test\n$ npm run lint  # exit code 2\n```" in markdown
 
 
+@pytest.mark.slow
 @given(any_text)
 def test_what_sessions_left_stays_in_its_place(text):
     def one(left):
@@ -297,6 +298,7 @@ def test_errors_of_one_kind_say_their_message_once():
     assert shown(summary, run_report(text)).count("\n- `c") == 8
 
 
+@pytest.mark.slow
 def test_many_errors_leave_room_for_the_reasons_of_failures_and_add_up():
     lines = [f"e{number} errored {('timeout', 'rate-limit')[number % 2]}: m{number}" for number in range(3_000)]
     markdown = shown(comment, run_report("\n".join(["boom failed: the reason", *lines])))

@@ -246,6 +246,7 @@ REPORT = st.dictionaries(st.sampled_from([*GEMINI, "startedAt", "endedAt"]), any
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [False, True])
 @given(stored=REPORT)
 def test_whatever_a_stored_report_has_the_document_is_valid(content, stored):

@@ -61,6 +61,7 @@ def test_every_value_is_documented_and_no_other():
     assert {field.name for part in parts for field in dataclasses.fields(part)} - named == set()
 
 
+@pytest.mark.slow
 def test_the_example_of_the_document_works(tmp_path):
     (example,) = re.findall(r"```jinja\n(.*?)```", DOCUMENT, re.DOTALL)
     (tmp_path / "summary.md.j2").write_text(example)

@@ -220,6 +220,7 @@ def test_the_page_has_no_script_and_a_policy_that_allows_its_style_alone():
 # --- size ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cases", "runs"),
     [

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def test_calls_wait_in_their_order(steps):
         expected = [one for one in expected if one not in own[:1]]
 
 
+@pytest.mark.slow
 def test_the_time_does_not_grow_with_the_square_of_calls_without_a_result():
     calls = [{"type": "toolCall", "tool": "a"} for _ in range(25_000)]
     results = [{"type": "toolResult", "tool": "b", "output": "x"} for _ in range(25_000)]

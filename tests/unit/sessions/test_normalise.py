@@ -290,6 +290,7 @@ def test_no_model_and_no_number_makes_a_price_raise(model, tokens_in, tokens_out
     cost_usd(model, Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_tokens=cached))
 
 
+@pytest.mark.slow
 def test_prices_need_no_network():
     script = """if True:
         import sys

@@ -548,7 +548,7 @@ def test_a_shared_directory_that_an_agent_removed_is_trouble_with_the_workspace(
         pytest.param("mkfifo out.txt", id="leaves a FIFO without a writer"),
         pytest.param("ln -s /etc/passwd out.txt", id="leaves a link to a file outside"),
         pytest.param("kill -9 $$", id="kills itself"),
-        pytest.param("head -c 3000000 /dev/urandom", id="prints what is no text"),
+        pytest.param("head -c 3000000 /dev/urandom", id="prints what is no text", marks=pytest.mark.slow),
     ],
 )
 def test_an_agent_harms_no_execution_but_its_own(bench, harm):
@@ -558,6 +558,7 @@ def test_an_agent_harms_no_execution_but_its_own(bench, harm):
     assert statuses(report)[1] == "passed"
 
 
+@pytest.mark.slow
 def test_an_agent_may_create_folders_deeper_than_the_longest_path(bench):
     dig = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
     assert statuses(bench.run(f'{PASSING}; {sys.executable} -c "{dig}"', case("a"), case("b"))) == ["passed", "passed"]

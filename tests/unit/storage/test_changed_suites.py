@@ -87,6 +87,7 @@ def reasons(root: Path, output: str = "out") -> list[str]:
 # --- the attack -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_suite_that_the_pull_request_weakened_is_not_green(tmp_path, github):
     phases = Phases(tmp_path, STRICT, WEAK)
     assert phases.code == 0
@@ -105,12 +106,14 @@ def test_a_suite_that_the_pull_request_weakened_is_not_green(tmp_path, github):
     assert github.statuses(SHA)[0].state == "error"
 
 
+@pytest.mark.slow
 def test_the_bases_suite_on_the_same_head_is_red(tmp_path, github):
     """What the pull request above was hiding."""
     phases = Phases(tmp_path, STRICT, {"other.txt": "x"})
     assert (phases.code, phases.report(github).code) == (1, 1)
 
 
+@pytest.mark.slow
 def test_the_same_suite_decides(tmp_path, github):
     phases = Phases(tmp_path, {}, {"README.md": "changed"})
     found = phases.report(github)
@@ -118,6 +121,7 @@ def test_the_same_suite_decides(tmp_path, github):
     assert HEADING not in github.comments(NUMBER)[0].body
 
 
+@pytest.mark.slow
 def test_changed_suites_decide_where_that_is_allowed_and_are_listed_apart_all_the_same(tmp_path, github):
     phases = Phases(tmp_path, STRICT, WEAK)
     found = phases.report(github, allow_changed_suites="true")
@@ -125,6 +129,7 @@ def test_changed_suites_decide_where_that_is_allowed_and_are_listed_apart_all_th
     assert HEADING in github.comments(NUMBER)[0].body
 
 
+@pytest.mark.slow
 def test_no_list_of_what_turns_it_red_makes_it_green(tmp_path):
     assert Phases(tmp_path, STRICT, WEAK).report(fail_on="none").code == 3
 
@@ -132,6 +137,7 @@ def test_no_list_of_what_turns_it_red_makes_it_green(tmp_path):
 # --- what counts as changed -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "head", "changed"),
     [
@@ -157,6 +163,7 @@ def test_what_is_changed_is_told_by_digest(tmp_path, base, head, changed):
     assert {one["path"]: one["changed"] for one in told if "changed" in one} == changed
 
 
+@pytest.mark.slow
 def test_a_suite_without_a_digest_is_changed(tmp_path):
     phases = Phases(tmp_path, {}, {})
     results = phases.results
@@ -166,6 +173,7 @@ def test_a_suite_without_a_digest_is_changed(tmp_path):
     assert "bench/core.json (has no digest in the results)" in reasons(phases.base)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("end", "code"), [("", 0), ("  # changed", 3)])
 def test_programs_are_compared_and_not_executed(tmp_path, end, code):
     log = str(tmp_path / "executed")
@@ -176,6 +184,7 @@ def test_programs_are_compared_and_not_executed(tmp_path, end, code):
     assert not (tmp_path / "executed").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -192,6 +201,7 @@ def test_a_program_whose_arms_name_files_has_not_changed(tmp_path, name, text):
     assert f"bench/{name}" not in phases.report().said
 
 
+@pytest.mark.slow
 def test_a_suite_in_the_artifact_is_not_one_of_the_base(tmp_path):
     """The artifact lies in the checkout, where suites are looked for."""
     phases = Phases(tmp_path, {}, {"run2/own.bench.json": suite(case("two"))})
@@ -200,6 +210,7 @@ def test_a_suite_in_the_artifact_is_not_one_of_the_base(tmp_path):
     assert "run2/own.bench.json (is not in the base)" in reasons(phases.base)[0]
 
 
+@pytest.mark.slow
 def test_of_two_shards_the_one_with_another_version_counts(tmp_path):
     two = suite(case("one"), case("two"))
     first = Phases(tmp_path / "1", {"bench/core.json": two}, {}, "--shard", "1/2")
@@ -215,6 +226,7 @@ def test_of_two_shards_the_one_with_another_version_counts(tmp_path):
 # --- suites that are missing ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("inputs", "event", "missing"),
     [
@@ -269,6 +281,7 @@ def test_what_decides_beside_changed_suites(same, changed, options, decided):
 # --- without a checkout -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("event", "code", "said"),
     [
@@ -291,6 +304,7 @@ def test_without_a_checkout_there_is_nothing_to_compare_with(tmp_path, event, co
 # --- on the command line ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "code"),
     [
@@ -306,6 +320,7 @@ def test_the_command_line_compares_where_that_is_asked_for(tmp_path, args, code)
     assert ran.code == code, ran.err
 
 
+@pytest.mark.slow
 def test_suites_that_are_named_must_be_there(tmp_path):
     phases = Phases(tmp_path, MORE, {}, "bench/core.json")
     assert skillgym("report", "run", "--compare-suites", cwd=phases.base).code == 0
@@ -319,6 +334,7 @@ def test_suites_are_not_named_in_vain(tmp_path):
     assert (ran.code, "--suites without --compare-suites" in ran.err) == (2, True), ran.err
 
 
+@pytest.mark.slow
 def test_a_report_of_that_report_is_not_green_either(tmp_path):
     phases = Phases(tmp_path, STRICT, WEAK)
     phases.report()

@@ -112,6 +112,7 @@ def test_looking_changes_nothing(tmp_path, files):
     assert (tmp_path / "a.txt").read_text() == SECRET
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("border", [CHUNK, 2 * CHUNK - 32_768])
 def test_a_key_is_hidden_wherever_a_piece_of_a_large_file_ends(tmp_path, files, proved, border):
     log = tmp_path / "stdout.log"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import restored_text, run_report
-from skillgym_action.limits import MAX_RESULTS_ROWS
+from skillgym_action.limits import MAX_RESULTS_CONTAINERS, MAX_RESULTS_ROWS
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.storage.merge import merged
 from skillgym_action.storage.results_file import render, unreadable
@@ -28,13 +28,6 @@ def text_of(report: RunReport) -> str:
     return "".join(render(report))
 
 
-def large(number: int) -> RunReport:
-    """A run of so many results, in two suites."""
-    half = number // 2
-    cases = [f"case-{index} {'failed' if index % 10 == 0 else 'passed'}" for index in range(half)]
-    return run_report("\n".join(["suite a.json", *cases, "suite b.json", *cases]))
-
-
 def shards(report: RunReport, folder: Path, number: int) -> None:
     """The run in so many folders, each with every n-th result."""
     for part in range(number):
@@ -44,8 +37,8 @@ def shards(report: RunReport, folder: Path, number: int) -> None:
 
 
 def test_what_was_merged_is_read_again_row_by_row(tmp_path):
-    """40,000 results have more lists and objects than a whole file could once have."""
-    report = large(40_000)
+    cases = [f"case-{index} {'failed' if index % 10 == 0 else 'passed'}" for index in range(100)]
+    report = run_report("\n".join(["suite a.json", *cases, "suite b.json", *cases]))
     shards(report, tmp_path, 4)
     found = merged(stored_reports(["part-*"], tmp_path), "all")
     (tmp_path / "all").mkdir()
@@ -54,7 +47,15 @@ def test_what_was_merged_is_read_again_row_by_row(tmp_path):
     assert again is not None
     assert again.results == found.results
     assert text_of(again) == text_of(replace(found, decision=None))
-    assert len(stored_run(tmp_path / "all").repetitions) == 40_000
+    assert len(stored_run(tmp_path / "all").repetitions) == 200
+
+
+@pytest.mark.slow
+def test_a_file_may_have_more_lists_and_objects_than_one_part_of_it():
+    cases = [f"case-{index} failed" for index in range(MAX_RESULTS_CONTAINERS // 10)]
+    text = text_of(run_report("\n".join(cases)))
+    assert text.count("{") + text.count("[") > MAX_RESULTS_CONTAINERS
+    assert len(restored_text(text).results) == len(cases)
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -101,8 +102,6 @@ HOSTILE = {
     "a second document": (whole() * 2, "not JSON: Extra data: line "),
     "zeros after the end": (whole("\0" * 100), "not JSON: Extra data: line "),
     "too deep": (in_row(tags=[]).replace('"tags": []', '"tags": ' + "[" * 90_000), "nested more than 100 levels deep"),
-    "a giant row": (in_row(prompt="x" * 2**26), "suites[0].results[0] has more than 67,108,864 characters"),
-    "lists in a row": (in_row(tags=[[]] * 400_001), "more than 400,000 lists and objects in one value"),
     "members of a row": (in_row(**dict.fromkeys(map(str, range(1_001)), 0)), "an object with more than 1,000 members"),
     "a key of a row twice": (
         in_row().replace('"status": "failed"', '"status": "passed", "status": "failed"', 1),
@@ -128,21 +127,45 @@ HOSTILE = {
 }  # fmt: skip
 
 
+def message_of(read: Callable[[], object]) -> str:
+    """What a file named ``results.json`` is refused with, in one line, without the file's name."""
+    with pytest.raises(UsageError) as caught:
+        read()
+    message = str(caught.value)
+    assert len(message) < 1_000
+    return message.splitlines()[0].partition("results.json: ")[2]
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_file_that_no_run_writes_is_refused_with_one_message(tmp_path, name):
     text, told = HOSTILE[name]
     (tmp_path / "results.json").write_text(text)
-    for read in (
-        lambda: stored_reports(["results.json"], tmp_path),
-        lambda: baseline(tmp_path / "results.json", tmp_path),
-        lambda: stored_run(tmp_path),
-    ):
-        with pytest.raises(UsageError) as caught:
-            read()
-        assert str(caught.value).splitlines()[0].partition("results.json: ")[2].startswith(told)
-        assert len(str(caught.value)) < 1_000
+    assert message_of(lambda: stored_reports(["results.json"], tmp_path)).startswith(told)
 
 
+def test_baselines_and_runs_that_are_judged_again_are_refused_with_the_same_message(tmp_path):
+    (tmp_path / "results.json").write_text(HOSTILE["no path"][0])
+    for read in (lambda: baseline(tmp_path / "results.json", tmp_path), lambda: stored_run(tmp_path)):
+        assert message_of(read).startswith("suites[0].path: is missing")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        pytest.param({"prompt": lambda: "x" * 2**26}, "suites[0].results[0] has more than 67,108,864 characters",
+                     id="a giant row"),
+        pytest.param({"tags": lambda: [[]] * 400_001}, "more than 400,000 lists and objects in one value",
+                     id="lists in a row"),
+    ],
+)  # fmt: skip
+def test_a_row_that_is_larger_than_any_of_a_run_is_refused(tmp_path, values, told):
+    text = in_row(**{key: value() for key, value in values.items()})
+    (tmp_path / "results.json").write_text(text)
+    assert message_of(lambda: stored_reports(["results.json"], tmp_path)).startswith(told)
+
+
+@pytest.mark.slow
 def test_more_rows_than_are_read_are_refused(tmp_path):
     with (tmp_path / "results.json").open("w") as file:
         file.write('{"warnings": [')

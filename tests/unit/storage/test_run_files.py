@@ -186,11 +186,13 @@ def test_the_action_refuses_it_at_once(root, github, spoilt):
     assert [status.state for status in github.statuses(SHA)] == ["error"]
 
 
+@pytest.mark.slow
 def test_a_good_artifact_is_reported(root, github):
     found = step(root, github, {"mode": "report", "results": "artifact/*"}, event=AFTER_A_FORK)
     assert (found.code, found.outputs["verdict"]) == (0, "passed"), found.said
 
 
+@pytest.mark.slow
 def test_other_files_of_the_artifact_are_not_even_looked_at(root, github):
     run = root / "artifact/run"
     shutil.rmtree(run / "core", ignore_errors=True)
@@ -201,6 +203,7 @@ def test_other_files_of_the_artifact_are_not_even_looked_at(root, github):
     assert found.code == 0, found.said
 
 
+@pytest.mark.slow
 def test_a_baseline_is_read_with_the_same_caution(root):
     os.mkfifo(root / "pipe.json")
     (root / "link.json").symlink_to(results_of(root))

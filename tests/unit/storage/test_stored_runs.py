@@ -131,6 +131,7 @@ def test_the_decision_of_a_file_is_not_believed():
 some_text = any_text.map(lambda text: text.encode("utf-8", "replace").decode())
 
 
+@pytest.mark.slow
 @given(any_text, any_text, st.sampled_from(Status))
 def test_any_text_of_an_agent_comes_back_as_reports_show_it(text, other, status):
     report = run_report(f"edit {status} 2x\nfix passed\nwarning: odd")
@@ -147,6 +148,7 @@ def test_any_text_of_an_agent_comes_back_as_reports_show_it(text, other, status)
         assert rendered(kind, read_back(redacted)) == rendered(kind, redacted)
 
 
+@pytest.mark.slow
 @given(some_text, some_text)
 def test_any_text_of_a_suite_comes_back_as_reports_show_it(text, other):
     report = run_report("edit failed\nfix passed", warnings=(Problem(message=f"odd {other}"),))
@@ -501,6 +503,7 @@ def test_a_baseline_is_read_as_strictly(tmp_path):
         baseline(tmp_path / "base.json", tmp_path)
 
 
+@pytest.mark.slow
 def test_the_time_to_read_results_grows_with_their_number(tmp_path):
     def read(number: int) -> None:
         ((_, report),) = stored_reports([f"results-{number}.json"], tmp_path)

@@ -561,6 +561,7 @@ def test_a_suite_sees_only_the_allowed_environment(tmp_path):
     assert outcome.passed is True, outcome.explanation
 
 
+@pytest.mark.slow
 def test_a_report_of_any_size_and_any_text_arrives(tmp_path):
     text = "ä\ud800\u2028\0" * 1_000_000
     report = session_report(events=(Message(role="assistant", text=text),), final_output="ende \ud83d\ude00")
@@ -719,6 +720,7 @@ def test_what_to_do_about_a_file_that_cannot_be_loaded(tmp_path, body, remedy):
     assert refused(tmp_path, written(tmp_path, body)).remedy.startswith(remedy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "message"),
     [

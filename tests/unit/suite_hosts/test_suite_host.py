@@ -321,6 +321,7 @@ def test_a_host_that_gives_no_answer_costs_one_judgement_and_is_replaced(tmp_pat
     assert outcome.evidence == "so far\n"
 
 
+@pytest.mark.slow
 def test_a_hang_does_not_hold_up_other_judgements_of_the_suite(tmp_path):
     go_on = tmp_path / "go-on"
     hangs = f"from pathlib import Path\nwhile not Path('{go_on}').exists(): pass"
@@ -335,6 +336,7 @@ def test_a_hang_does_not_hold_up_other_judgements_of_the_suite(tmp_path):
         assert only(hang.result()).passed is True
 
 
+@pytest.mark.timed
 def test_quick_checks_wait_for_each_other_instead_of_starting_hosts(tmp_path):
     file = written(tmp_path, one_case("import time; time.sleep(0.01)"))
     with suite_hosts(tmp_path) as hosts, ThreadPoolExecutor(8) as pool:
@@ -449,6 +451,7 @@ def test_no_byte_code_is_written_beside_the_suite(tmp_path):
     assert sorted(path.name for path in (tmp_path / "bench").iterdir()) == ["demo_suite.py", "rules.py"]
 
 
+@pytest.mark.slow
 def test_a_report_of_any_size_and_any_text_arrives(tmp_path):
     text = "ä\ud800\u2028\0" * 2_000_000
     report = session_report(events=(Message(role="assistant", text=text),), final_output="ende \ud83d\ude00")
@@ -598,6 +601,7 @@ def test_a_suite_outside_of_the_root_keeps_its_absolute_path(tmp_path):
     assert refused(root, file).location == Location(path=file.as_posix(), line=2, column=1)
 
 
+@pytest.mark.slow
 def test_hosts_are_used_again_and_only_so_many_stay(tmp_path):
     body = "import os\nnumbers = []\n" + one_case("numbers.append(1)\nassert 0, len(numbers)")
     files = [written(tmp_path, body, name=f"bench/s{number}_suite.py") for number in range(18)]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # npm installs the compiler
+
 COMPILER = ("typescript-7.0.2", "typescript@7.0.2", "@types/node@24.10.1")
 FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 DOCUMENTED = dict(FILE.findall((REPOSITORY / "docs/reference/typescript-suites.md").read_text(encoding="utf-8")))

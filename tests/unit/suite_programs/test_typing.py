@@ -71,6 +71,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 def test_a_sound_suite_has_no_errors_and_every_mistake_has_one(told):
     errors = [line for line in told if line.startswith("error: ")]
     assert len(errors) == len(MISTAKES), told

@@ -71,6 +71,7 @@ PLACE = REPOSITORY / "src/skillgym_action/suite_programs/skillgym/likeness.mjs"
 TEXTS = st.text(st.sampled_from("aAbB ü\n😀\\[](){}.*+?^$|:=!<>09d"), max_size=30)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(TEXTS, max_size=10), TEXTS, st.lists(TEXTS, max_size=10))
 def test_typescript_has_the_same_functions(patterns, wanted, texts):

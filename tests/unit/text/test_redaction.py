@@ -56,6 +56,7 @@ WRITERS = {
 VALUES = st.text(min_size=6, max_size=20).filter(lambda value: value.isprintable() and value.strip() == value)
 
 
+@pytest.mark.slow
 def test_a_secret_is_hidden_however_often_it_is_quoted(proved):
     tried = Counter()
 

@@ -49,6 +49,7 @@ def test_what_is_documented_as_not_found_is_not_found(name):
     assert Redactor([KEY]).text(form) == form
 
 
+@pytest.mark.slow
 def test_any_value_is_hidden_in_any_text(proved):
     tried = Counter()
 

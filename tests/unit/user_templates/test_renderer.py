@@ -156,6 +156,7 @@ def test_the_top_of_a_repository_may_be_the_folder_without_what_is_gits(tmp_path
     assert template_sources(tmp_path, tmp_path, committed=True).texts == {TOP: "x"}
 
 
+@pytest.mark.slow
 def test_a_picture_beside_templates_is_no_error_unless_it_is_rendered(tmp_path):
     written(tmp_path, {TOP: '{% include "logo.png" %}', "comment.md.j2": "fine", "logo.png": b"\x89PNG\xff"})
     with rendered_elsewhere(tmp_path) as templates:
@@ -233,6 +234,7 @@ def test_a_template_does_not_get_out_of_the_sandbox(tmp_path, source):
         shown(summary, GREEN, templates=templates)
 
 
+@pytest.mark.slow
 def test_a_filter_does_not_carry_a_secret_past_redaction(tmp_path):
     report = replace(GREEN, warnings=(Problem(message=f"it printed {SECRET}"),))
     loop = "{% for line in view.warnings.lines %}{{ line | FILTER }}{% endfor %}"
@@ -313,6 +315,7 @@ def test_it_has_no_rights_no_environment_and_no_files(tmp_path):
         assert [limits[f"Max {name}"] for name in ("file size", "core file size", "processes")] == [["0"] * 2] * 3
 
 
+@pytest.mark.slow
 def test_one_process_renders_all_of_a_report_and_then_ends(tmp_path):
     written(tmp_path, {TOP: "{{ view.title }}", "running.md.j2": "x"})
     with rendered_elsewhere(tmp_path) as templates:
@@ -354,6 +357,7 @@ def test_packaged_templates_are_rendered_as_in_the_tool_itself(tmp_path, report)
             assert shown(comment, report, templates=templates, limit=limit) == shown(comment, report, limit=limit)
 
 
+@pytest.mark.slow
 def test_packaged_always_means_the_packaged_one(tmp_path):
     written(tmp_path, {TOP: '{% include "packaged/summary.md.j2" %}', "packaged/summary.md.j2": "not this"})
     with rendered_elsewhere(tmp_path) as templates:
@@ -451,6 +455,7 @@ def test_an_error_takes_no_process_and_no_other_template_with_it(tmp_path):
         assert "mine ✅ Passed" in shown(comment, GREEN, templates=templates)
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_an_error_and_the_next_report_has_another(tmp_path):
     written(tmp_path, {TOP: "{{ view.title }}"})
     with rendered_elsewhere(tmp_path) as templates:
@@ -464,6 +469,7 @@ def test_a_process_that_is_killed_is_an_error_and_the_next_report_has_another(tm
         assert shown(summary, GREEN, templates=templates) == "✅ Passed: 1 of 1 green\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "place"),
     [
@@ -541,6 +547,7 @@ def test_it_ends_with_the_tool_however_that_ends(tmp_path):
     renderer.wait(2)  # raises when it goes on
 
 
+@pytest.mark.slow
 def test_threads_render_side_by_side(tmp_path):
     written(tmp_path, {TOP: "{{ view.title }}"})
     made = []

@@ -157,6 +157,7 @@ def killed(tool: subprocess.Popen[str]) -> None:
 # --- two runs ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_run_that_ends_first_leaves_the_checkout_closed_for_the_other(checkout):
     if not IS_ROOT:
         refused(checkout.root)
@@ -171,6 +172,7 @@ def test_the_run_that_ends_first_leaves_the_checkout_closed_for_the_other(checko
     assert checkout.is_as_before
 
 
+@pytest.mark.slow
 def test_the_run_that_began_first_may_end_last(checkout):
     if not IS_ROOT:
         refused(checkout.root)
@@ -185,6 +187,7 @@ def test_the_run_that_began_first_may_end_last(checkout):
     assert checkout.is_as_before
 
 
+@pytest.mark.slow
 def test_a_run_uses_the_group_of_another_one_that_is_under_way(checkout):
     if not IS_ROOT:
         refused(checkout.root)
@@ -213,6 +216,7 @@ def test_what_a_killed_run_has_closed_is_as_it_was_within_two_seconds(checkout):
     until(lambda: not guardian.is_running(), "the end of the guardian")
 
 
+@pytest.mark.slow
 def test_a_killed_run_opens_nothing_that_another_one_closes(checkout):
     if not IS_ROOT:
         refused(checkout.root)
@@ -228,6 +232,7 @@ def test_a_killed_run_opens_nothing_that_another_one_closes(checkout):
     assert checkout.is_as_before
 
 
+@pytest.mark.slow
 def test_two_killed_runs_open_what_both_had_closed(checkout):
     if not IS_ROOT:
         refused(checkout.root)
@@ -238,6 +243,7 @@ def test_two_killed_runs_open_what_both_had_closed(checkout):
     until(lambda: checkout.is_as_before, "the modes of before")
 
 
+@pytest.mark.slow
 def test_what_was_killed_with_its_guard_is_restored_by_the_next_run(checkout):
     if not IS_ROOT:
         refused(checkout.root)
@@ -251,6 +257,7 @@ def test_what_was_killed_with_its_guard_is_restored_by_the_next_run(checkout):
     assert checkout.is_as_before
 
 
+@pytest.mark.slow
 def test_nothing_is_left_to_wait_for_a_run_that_has_ended(checkout):
     if not IS_ROOT:
         refused(checkout.root)

@@ -311,6 +311,7 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path, name):
         assert "cannot be the name of a folder" in refusal(services, spec(services, name=name))
 
 
+@pytest.mark.slow
 def test_too_many_files_are_refused(tmp_path):
     with installing(tmp_path) as services:
         for number in range(MAX_SKILL_FILES):

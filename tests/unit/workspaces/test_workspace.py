@@ -179,6 +179,7 @@ def test_a_repository_in_the_repository_comes_without_its_own_git(tmp_path):
         ]
 
 
+@pytest.mark.slow
 def test_many_sessions_may_ask_for_the_first_copy_at_once(tmp_path):
     root = repository(tmp_path, {f"{number}.txt": "x" for number in range(200)}, git=True)
     with world_in(root) as services:
@@ -433,6 +434,7 @@ def test_changes_are_saved_so_that_they_can_be_played_again(workspaces, tmp_path
     assert (saved_files.complete, saved_files.links) == (True, {"out": "/etc"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [
@@ -460,6 +462,7 @@ def test_a_kept_workspace_replaces_that_of_an_earlier_run(services):
     assert not workspace.path.exists()
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_the_run_ends_however_deep_it_was(tmp_path):
     with world_in(repository(tmp_path)) as services:
         workspace = started(services.workspaces)
