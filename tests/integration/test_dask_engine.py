@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import distributed
 import pytest
 
+from fakes_clock import FakeClock
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
 from skillgym_action.engines import Announcement, EngineCancelledError, RefusedTicketError, Ticket, WorkerLostError
@@ -140,7 +141,7 @@ class FakeClient:
     def looked_at(self, times: int = 4) -> None:
         """Wait until the engine has looked so often at the connection."""
         seen = self.looks
-        until(lambda: self.looks >= seen + times, "looks at the connection")
+        until(lambda: self.looks >= seen + times, "looks at the connection", limit=HANGS_AFTER)
 
 
 class Fast(Clock):
@@ -158,7 +159,7 @@ class Fast(Clock):
 class Opened:
     """An engine, and the error of its only ticket."""
 
-    def __init__(self, cancelled: Cancellation, clock: Clock, **workers: dict[str, Any]) -> None:
+    def __init__(self, cancelled: Cancellation, clock: Clock | FakeClock, **workers: dict[str, Any]) -> None:
         self.cancelled = cancelled
         self.client = FakeClient(workers)
         options = EngineOptions(address="tcp://127.0.0.1:1", lost_after=0.5)
@@ -192,7 +193,7 @@ def opened() -> Iterator[Callable[..., Opened]]:
     """Opens an engine, and closes it at the end of the test."""
     with ExitStack() as stack:
 
-        def opened(clock: Clock | None = None, **workers: dict[str, Any]) -> Opened:
+        def opened(clock: Clock | FakeClock | None = None, **workers: dict[str, Any]) -> Opened:
             one = Opened(stack.enter_context(closing(Cancellation())), clock or Clock(), **workers)
             stack.callback(one.close)
             return one
@@ -262,7 +263,7 @@ def test_only_tasks_of_workers_that_are_gone_are_lost(opened: Callable[..., Open
 
 def test_an_answer_that_arrives_slowly_is_not_lost(opened: Callable[..., Opened]) -> None:
     one = opened(good=worker())
-    one.client.future = Arriving(one.client.looked_at)
+    one.client.future = Arriving(lambda: one.client.looked_at(12))
     assert one.engine.run(TICKET, "good", lambda: None).line == b"{}"
 
 
@@ -277,7 +278,7 @@ def test_a_worker_that_leaves_while_its_answer_arrives_is_lost(opened: Callable[
 
 def test_a_connection_that_was_made_again_ends_the_run(opened: Callable[..., Opened]) -> None:
     """The scheduler has removed what belongs to the run, and workers have ended their slots."""
-    one = opened(good=worker())
+    one = opened(FakeClock(), good=worker())  # else it ends since the scheduler does not report anything
     one.client.scheduler_comm = object()
     assert isinstance(one.ended(), EngineError)
     with pytest.raises(EngineError, match="was lost"):
