@@ -101,6 +101,7 @@ def test_a_suite_of_each_format_passes_with_a_good_agent_and_fails_with_one_that
     assert chosen.loads in skillgym("check", cwd=root).out
 
 
+@pytest.mark.slow  # it needs the package docker
 def test_a_harbor_task_is_loaded_listed_and_refused_where_no_engine_runs_its_container(tmp_path):
     root = project(tmp_path, task(), "good")
     assert "tasks: harbor, 1 case" in skillgym("check", cwd=root).out

@@ -131,6 +131,7 @@ def test_nothing_of_an_engine_is_imported_before_it_is_needed():
     assert done.stdout == "set()\n"
 
 
+@pytest.mark.slow  # it needs the package docker
 def test_no_engine_is_one_message_with_what_to_do(tmp_path: Path):
     assert set(SANDBOXES) == {"none", "docker"}
     environment = {"DOCKER_HOST": f"unix://{tmp_path}/no.sock"}

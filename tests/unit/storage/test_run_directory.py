@@ -254,11 +254,12 @@ from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.model.errors import OutputError
 from skillgym_action.text.redaction import Redactor
 
+directory = RunDirectory(Path("run"), Redactor())  # it imports modules, perhaps from a folder that only root may enter
 os.chdir(sys.argv[1])
 if os.geteuid() == 0:
     os.setuid(65534)
 try:
-    RunDirectory(Path("run"), Redactor()).__enter__()
+    directory.__enter__()
 except OutputError as error:
     print(error)
 """
