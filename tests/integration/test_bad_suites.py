@@ -214,16 +214,19 @@ def test_what_is_called_like_a_suite_and_is_none_is_not_waited_for(tmp_path, pro
     zeros = ["zero-suite.ts", "zero.bench.json", "zero.eval.yaml", "zero_suite.py"]
     assert refused == [*fifos, *links, *zeros]
     is_bounded(listed)
+    named = measured("check", *fifos, *links, *zeros, cwd=tmp_path)
+    assert named.code == 2
     for name in (*fifos, *links, *zeros):
-        named = measured("check", name, cwd=tmp_path)
-        assert (named.code, f"error: {name}: cannot be read: " in named.err) == (2, True)
-        is_bounded(named)
+        assert f"error: {name}: cannot be read: " in named.err
+    is_bounded(named)
     for name in ("fifo.yaml", "endless.yaml", "a-folder.yaml"):
-        written(tmp_path, {"x.eval.yaml": f"tests: ['file://{name}']", "targets.yml": "targets: []"})
-        naming = measured("check", "x.eval.yaml", cwd=tmp_path)
-        assert (naming.code, naming.err.count("\n")) == (2, 1)
-        assert naming.err.startswith(f"error: {name}: cannot be read: {name} is a ")
-        is_bounded(naming)
+        written(tmp_path, {f"x-{name}.eval.yaml": f"tests: ['file://{name}']", "targets.yml": "targets: []"})
+    naming = measured("check", *(path.name for path in sorted(tmp_path.glob("x-*.eval.yaml"))), cwd=tmp_path)
+    lines = naming.err.splitlines()
+    assert (naming.code, len(lines)) == (2, 3)
+    for name, line in zip(("a-folder.yaml", "endless.yaml", "fifo.yaml"), lines, strict=True):
+        assert line.startswith(f"error: {name}: cannot be read: {name} is a ")
+    is_bounded(naming)
     proved("suites", "FIFOs, devices, folders and endless links called like suites, refused at once", len(before))
 
 
