@@ -24,7 +24,7 @@ from bad_suites import (
     programs,
 )
 from docs_tables import TABLE
-from heavy_suites import CONFIGURATIONS, HEAVY, RESULTS, WORKING
+from heavy_suites import CONFIGURATIONS, HEAVY, LIGHT, RESULTS, WORKING
 from measured import is_within, measured
 from paths import REPOSITORY
 from scratch import case, config, repository, runner, skillgym, suite, written
@@ -76,7 +76,10 @@ def is_bounded(ran: Measured) -> None:
 # --- each by itself ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("file", "pieces", "says"), rows(HEAVY))
+@pytest.mark.parametrize(
+    ("file", "pieces", "says"),
+    rows({file: {name: row for name, row in rows.items() if name not in LIGHT[file]} for file, rows in HEAVY.items()}),
+)
 def test_a_suite_that_costs_what_it_can_is_refused_in_time(tmp_path, file, pieces, says, proved: Proved):
     ran = measured("check", made(tmp_path, file, pieces), cwd=tmp_path)
     assert re.search(says, ran.err)
@@ -84,6 +87,21 @@ def test_a_suite_that_costs_what_it_can_is_refused_in_time(tmp_path, file, piece
     assert ran.code == 2
     is_bounded(ran)
     proved("suites", "suites made to cost time and memory, refused within 5 s and 300 MB")
+
+
+def test_what_costs_little_is_refused_in_time_all_together(tmp_path, proved: Proved):
+    said = {}
+    for file, names in LIGHT.items():
+        for name in names:
+            pieces, says = HEAVY[file][name]
+            said[made(tmp_path, f"{len(said)}{file}", pieces)] = says
+    ran = measured("check", *said, cwd=tmp_path)
+    lines = ran.err.splitlines()
+    told = {file: "\n".join(line for line in lines if line.startswith(f"error: {file}:")) for file in said}
+    assert [(file, says) for file, says in said.items() if not re.search(says, told[file])] == []
+    assert ran.code == 2
+    is_bounded(ran)
+    proved("suites", "suites made to cost time and memory, refused within 5 s and 300 MB", len(said))
 
 
 @pytest.mark.parametrize(("file", "pieces", "says"), rows(WORKING))
