@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from agent_clis import ALWAYS, agent_cli, more_agents, search_path
+from agent_clis import ALWAYS, QUICK, agent_cli, more_agents, search_path
 from agent_desk import MODELS, Desk, wiring
 from agent_tables import AGENTS, AGREED, FAULTS
 from model_script import Forever, Say, Shell, Skill, Together
@@ -161,7 +161,7 @@ SHOWN = {
         "--timeout", "100",
     ),
     "the time limit is exceeded": lambda desk, root: whole_run(
-        root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "45"
+        root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "6" if desk.agent in QUICK else "45"
     ),
     "the CLI is killed": lambda desk, _: killed(desk),
     "the program does not exist": lambda desk, root: no_such_program(root, desk),

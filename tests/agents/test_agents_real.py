@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from agent_clis import ALWAYS, agent_cli, more_agents, search_path
+from agent_clis import ALWAYS, QUICK, agent_cli, more_agents, search_path
 from agent_desk import KEY, MODELS, Desk, wiring
 from model_script import Forever, Read, Say, Shell, Step, Together, Write
 from model_server import ModelServer
@@ -36,8 +36,6 @@ TOKENS = {
 # The others load skills with a tool for it.
 SURE = {"codex": "strong", "pi": "strong"}
 REFUSALS = {"opencode": "--auto"}
-# Start within a second.
-QUICK = ("claude-code", "codex", "pi")
 # Its own record of sessions is a database; what it prints tells all that is in there.
 RECORDLESS = ("opencode",)
 
