@@ -56,9 +56,10 @@ class Failures:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make test` runs: unit tests and smoke tests, without those that are slow, measure time or need npm."""
     for item in items:
-        if item.path.is_relative_to(TESTS / "unit") or item.path.is_relative_to(TESTS / "smoke"):
-            if not any(item.get_closest_marker(name) for name in ("slow", "timed", "agents", "more_agents")):
-                item.add_marker("quick")
+        folder = item.path.relative_to(TESTS).parts[0]
+        others = [name for name in ("slow", "timed", "agents", "more_agents") if item.get_closest_marker(name)]
+        if folder in {"unit", "smoke"} and not others:
+            item.add_marker("quick")
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

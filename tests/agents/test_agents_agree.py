@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from agent_clis import agent_cli, search_path
+from agent_clis import ALWAYS, QUICK, agent_cli, more_agents, search_path
 from agent_desk import MODELS, Desk, wiring
 from agent_tables import AGENTS, AGREED, FAULTS
 from model_script import Forever, Say, Shell, Skill, Together
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.agents
-ALWAYS = ("claude-code", "codex", "pi")
-EACH = [pytest.param(agent, marks=() if agent in ALWAYS else pytest.mark.more_agents) for agent in AGENTS]
+EACH = [pytest.param(agent, marks=() if agent in ALWAYS else more_agents) for agent in AGENTS]
 SKILL = "---\nname: greeter\ndescription: Greets people. Use when asked for a greeting.\n---\n\n# Greeter\n\nGreet.\n"
 SUITE = """\
 from skillgym_action import Suite, expect
@@ -160,7 +159,7 @@ SHOWN = {
         "--timeout", "100",
     ),
     "the time limit is exceeded": lambda desk, root: whole_run(
-        root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "45"
+        root, desk, desk.models.script(Shell("tail -f /dev/null")), "--timeout", "6" if desk.agent in QUICK else "45"
     ),
     "the CLI is killed": lambda desk, _: killed(desk),
     "the program does not exist": lambda desk, root: no_such_program(root, desk),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from agent_clis import ALWAYS, agent_cli, more_agents, search_path
+from agent_clis import ALWAYS, QUICK, agent_cli, more_agents, search_path
 from agent_desk import KEY, MODELS, Desk, wiring
 from model_script import Forever, Read, Say, Shell, Step, Together, Write
 from model_server import ModelServer
@@ -214,7 +214,7 @@ def test_a_session_that_takes_too_long_ends_with_everything_it_started(one_case,
     held = tmp_path / "held"
     held.touch()
     orphan = Shell(f"setsid tail -f {held} > /dev/null 2>&1 & tail -f {held}")
-    ran, result = run(one_case, desk, orphan, options=("--timeout", "30" if desk.agent in ALWAYS else "60"))
+    ran, result = run(one_case, desk, orphan, options=("--timeout", "30" if desk.agent in QUICK else "60"))
     assert (ran.code, error_of(result)) == (1, ("failed", "timeout"))
     report = json.loads((one_case / "results" / result["artifactDir"] / "report.json").read_text())
     assert {event["command"] for event in report["events"] if event["type"] == "command"} == {orphan.command}
@@ -227,13 +227,14 @@ def test_a_session_that_takes_too_long_ends_with_everything_it_started(one_case,
 
 @pytest.mark.parametrize(
     "agent",
-    ["claude-code", "codex", *(pytest.param(agent, marks=more_agents) for agent in ("opencode", "copilot", "qwen"))],
+    ["claude-code", *(pytest.param(agent, marks=more_agents) for agent in ("codex", "opencode", "copilot", "qwen"))],
 )
 def test_the_version_that_ran_is_known(tmp_path, models, agent):
     report, _ = Desk(agent, tmp_path, models).scenario("plain")
     assert report.version == AGENTS[agent].version
 
 
+@more_agents
 def test_codex_tells_the_model_it_chose_and_commands_that_it_runs_from_a_program(tmp_path, models):
     report, trouble = Desk("codex", tmp_path, models).scenario("failing-command", model=None)
     assert trouble is None
@@ -241,6 +242,7 @@ def test_codex_tells_the_model_it_chose_and_commands_that_it_runs_from_a_program
     assert commands(report) == [Command(command="ls /no/such/dir; exit 3", exit_code=3)]
 
 
+@more_agents
 def test_a_patch_of_codex_is_files_written(tmp_path, models):
     desk = Desk("codex", tmp_path, models)
     patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: made.txt\n+made\n*** End Patch\nEOF"
@@ -249,6 +251,7 @@ def test_a_patch_of_codex_is_files_written(tmp_path, models):
     assert written == [str(desk.workspace / "made.txt")]
 
 
+@more_agents
 def test_pi_talks_to_anthropic_too_and_knows_no_price_of_a_model_it_does_not_know(tmp_path, models):
     desk = Desk("pi", tmp_path, models)
     env = wiring("claude-code", models.scenario("shell"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent_clis import ALWAYS, more_agents
 from agent_desk import Desk
 from folders import tree
 from model_script import Read, Say, Shell, Write
@@ -52,7 +53,7 @@ def models() -> Iterator[ModelServer]:
         yield server
 
 
-@pytest.fixture(params=sorted(STEPS))
+@pytest.fixture(params=[pytest.param(agent, marks=() if agent in ALWAYS else more_agents) for agent in STEPS])
 def desk(request: pytest.FixtureRequest, tmp_path: Path, models: ModelServer) -> Desk:
     """The desk of an agent that has had a session in a checkout."""
     made = Desk(request.param, tmp_path, models)

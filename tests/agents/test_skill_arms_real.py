@@ -14,7 +14,7 @@ from skill_scripts import DESCRIPTION, SKILL
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.agents
+pytestmark = [pytest.mark.agents, pytest.mark.more_agents]  # two agents are installed for it
 CASES = [case["id"] for case in EVALS["evals"]]
 RUNNERS = ("claude", "codex")
 

@@ -25,7 +25,7 @@ from bad_suites import (
     programs,
 )
 from documentation import TABLE
-from heavy_suites import CONFIGURATIONS, HEAVY, RESULTS, WORKING
+from heavy_suites import CONFIGURATIONS, HEAVY, LIGHT, RESULTS, WORKING
 from measured import is_within, measured
 from paths import REPOSITORY
 from scratch import case, config, repository, runner, skillgym, suite, written
@@ -86,7 +86,10 @@ def is_bounded(ran: Measured) -> None:
 # --- each by itself ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("file", "pieces", "says"), rows(HEAVY))
+@pytest.mark.parametrize(
+    ("file", "pieces", "says"),
+    rows({file: {name: row for name, row in rows.items() if name not in LIGHT[file]} for file, rows in HEAVY.items()}),
+)
 def test_a_suite_that_costs_what_it_can_is_refused_in_time(tmp_path, file, pieces, says, proved: Proved):
     ran = measured("check", made(tmp_path, file, pieces), cwd=tmp_path)
     assert re.search(says, ran.err)
@@ -94,6 +97,21 @@ def test_a_suite_that_costs_what_it_can_is_refused_in_time(tmp_path, file, piece
     assert ran.code == 2
     is_bounded(ran)
     proved("suites", "suites made to cost time and memory, refused within 5 s and 300 MB")
+
+
+def test_what_costs_little_is_refused_in_time_all_together(tmp_path, proved: Proved):
+    said = {}
+    for file, names in LIGHT.items():
+        for name in names:
+            pieces, says = HEAVY[file][name]
+            said[made(tmp_path, f"{len(said)}{file}", pieces)] = says
+    ran = measured("check", *said, cwd=tmp_path)
+    lines = ran.err.splitlines()
+    told = {file: "\n".join(line for line in lines if line.startswith(f"error: {file}:")) for file in said}
+    assert [(file, says) for file, says in said.items() if not re.search(says, told[file])] == []
+    assert ran.code == 2
+    is_bounded(ran)
+    proved("suites", "suites made to cost time and memory, refused within 5 s and 300 MB", len(said))
 
 
 @pytest.mark.parametrize(("file", "pieces", "says"), rows(WORKING))
@@ -224,16 +242,19 @@ def test_what_is_called_like_a_suite_and_is_none_is_not_waited_for(tmp_path, pro
     zeros = ["zero-suite.ts", "zero.bench.json", "zero.eval.yaml", "zero_suite.py"]
     assert refused == [*fifos, *links, *zeros]
     is_bounded(listed)
+    named = measured("check", *fifos, *links, *zeros, cwd=tmp_path)
+    assert named.code == 2
     for name in (*fifos, *links, *zeros):
-        named = measured("check", name, cwd=tmp_path)
-        assert (named.code, f"error: {name}: cannot be read: " in named.err) == (2, True)
-        is_bounded(named)
+        assert f"error: {name}: cannot be read: " in named.err
+    is_bounded(named)
     for name in ("fifo.yaml", "endless.yaml", "a-folder.yaml"):
-        written(tmp_path, {"x.eval.yaml": f"tests: ['file://{name}']", "targets.yml": "targets: []"})
-        naming = measured("check", "x.eval.yaml", cwd=tmp_path)
-        assert (naming.code, naming.err.count("\n")) == (2, 1)
-        assert naming.err.startswith(f"error: {name}: cannot be read: {name} is a ")
-        is_bounded(naming)
+        written(tmp_path, {f"x-{name}.eval.yaml": f"tests: ['file://{name}']", "targets.yml": "targets: []"})
+    naming = measured("check", *(path.name for path in sorted(tmp_path.glob("x-*.eval.yaml"))), cwd=tmp_path)
+    lines = naming.err.splitlines()
+    assert (naming.code, len(lines)) == (2, 3)
+    for name, line in zip(("a-folder.yaml", "endless.yaml", "fifo.yaml"), lines, strict=True):
+        assert line.startswith(f"error: {name}: cannot be read: {name} is a ")
+    is_bounded(naming)
     proved("suites", "FIFOs, devices, folders and endless links called like suites, refused at once", len(before))
 
 

@@ -61,12 +61,12 @@ def run(folder: Path, *args: str, **env: str) -> Ran:
 
 
 @pytest.mark.parametrize("columns", [80, 100])
-@pytest.mark.parametrize("name", [pytest.param(name, id=name or "tool") for name in EXAMPLES])
-def test_help_of_a_process_fits_the_width_of_the_terminal(name, columns):
-    ran = skillgym(*name.split(), "--help", cwd=Path.cwd(), COLUMNS=str(columns))
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.count("\nExamples:\n") == 1
-    assert [line for line in ran.out.splitlines() if len(line) > columns] == []
+def test_help_of_a_process_fits_the_width_of_the_terminal(columns):
+    for name in EXAMPLES:
+        ran = skillgym(*name.split(), "--help", cwd=Path.cwd(), COLUMNS=str(columns))
+        assert (ran.code, ran.err) == (0, ""), name
+        assert ran.out.count("\nExamples:\n") == 1, name
+        assert [line for line in ran.out.splitlines() if len(line) > columns] == [], name
 
 
 # --- exit codes -------------------------------------------------------------------------------------
@@ -194,148 +194,121 @@ def test_a_run_that_judges_nothing_is_never_green(tmp_path, args, files, why):
 
 
 BAD_SUITES = [
-    pytest.param(
-        "bad.json",
-        '{"cases": [{"prompt": 1, "expect": []}, nope]}',
-        "bench/bad.json:1:41: not JSON: expecting value",
-        id="broken JSON",
-    ),
-    pytest.param(
+    ("bad.json", '{"cases": [{"prompt": 1, "expect": []}, nope]}', "bench/bad.json:1:41: not JSON: expecting value"),
+    (
         "bad.json",
         suite(case(prompt=5, budget="x")),
         'cases[0].prompt: must be text, not 5; also cases[0].budget: must be a number, not "x"',
-        id="wrong types",
     ),
-    pytest.param(
+    (
         "bad.json",
         suite(case("a"), case("a")),
         "cases[1].id: the id 'a' is already used by cases[0] at bench/bad.json:1:29; rename one of them",
-        id="the same id twice",
     ),
-    pytest.param("bad.json", suite(case(expect=())), "cases[0].expect: must not be empty", id="nothing expected"),
-    pytest.param(
+    ("bad.json", suite(case(expect=())), "cases[0].expect: must not be empty"),
+    (
         "bad.json",
         suite(case(expect=("fiel:x exists",))),
         "cases[0].expect[0]: unknown kind of expectation: 'fiel:x exists'; did you mean 'file:'?",
-        id="unknown prefix",
     ),
-    pytest.param(
-        "bad.json",
-        suite(case(expect=("file:../x exists",))),
-        "../x leads out of the workspace",
-        id="a path that leads out",
-    ),
-    pytest.param(
-        "bad.json", suite(case(expect=("diff:/etc/passwd",))), "the path /etc/passwd is absolute", id="an absolute path"
-    ),
-    pytest.param(
-        "bad.json", '{"cases": []}', "cases: must not be empty; a suite without cases judges nothing", id="no cases"
-    ),
-    pytest.param(
+    ("bad.json", suite(case(expect=("file:../x exists",))), "../x leads out of the workspace"),
+    ("bad.json", suite(case(expect=("diff:/etc/passwd",))), "the path /etc/passwd is absolute"),
+    ("bad.json", '{"cases": []}', "cases: must not be empty; a suite without cases judges nothing"),
+    (
         "bad.json",
         b'{"cases": [{"prompt": "\xff", "expect": []}]}',
         "bench/bad.json: not UTF-8 at byte 23; save the file as UTF-8",
-        id="not UTF-8",
     ),
-    pytest.param(
-        "bad_suite.py",
-        PYTHON + "raise RuntimeError('no luck')\n",
-        "bench/bad_suite.py:2:1: RuntimeError: no luck",
-        id="a suite that raises",
-    ),
-    pytest.param(
+    ("bad_suite.py", PYTHON + "raise RuntimeError('no luck')\n", "bench/bad_suite.py:2:1: RuntimeError: no luck"),
+    (
         "bad_suite.py",
         PYTHON + "import sys; sys.exit(3)\n",
         "bench/bad_suite.py:2:13: SystemExit: 3; a suite file only defines cases",
-        id="a suite that exits",
     ),
-    pytest.param(
+    (
         "bad_suite.py",
         PYTHON + "import os; os._exit(3)\n",
         "the suite ended its process with exit code 3 while it was imported",
-        id="a suite that ends its process",
     ),
-    pytest.param(
-        "bad_suite.py",
-        PYTHON + "def (:\n",
-        "bench/bad_suite.py:2:5: SyntaxError: invalid syntax",
-        id="a suite that is no Python",
-    ),
-    pytest.param("bad_suite.py", PYTHON, "the file has no variable `suite`; write", id="a suite without cases"),
-    pytest.param(
+    ("bad_suite.py", PYTHON + "def (:\n", "bench/bad_suite.py:2:5: SyntaxError: invalid syntax"),
+    ("bad_suite.py", PYTHON, "the file has no variable `suite`; write"),
+    (
         "bad-suite.ts",
         'import "skillgym"',
         "bench/bad-suite.ts: the file has no default export; write `export default [ … cases … ]`",
-        id="TypeScript without a default export",
     ),
-    pytest.param(
+    (
         "bad-suite.ts",
         'import "skillgym";\nexport default 5;',
         "bench/bad-suite.ts: the default export is 5; export a list of cases",
-        id="TypeScript with a default export that is no suite",
     ),
-    pytest.param(
+    (
         "bad-suite.ts",
         'import "skillgym";\nexport default [\n  { id: "a", assert() {} },\n];',
         "bench/bad-suite.ts:3:5: the case has no prompt; write prompt",
-        id="a TypeScript case without a prompt",
     ),
-    pytest.param(
+    (
         "bad-suite.ts",
         'import "skillgym";\nexport default [\n  { id: "a", prompt: "p" },\n];',
         "bench/bad-suite.ts:3:5: the case has no assert; write `assert(report, ctx) { … }`",
-        id="a TypeScript case without an assert",
     ),
-    pytest.param(
-        "bad-suite.ts",
-        'import "skillgym";\nexport default [',
-        "bench/bad-suite.ts:2:17: SyntaxError: ",
-        id="a suite that is no TypeScript",
-    ),
-    pytest.param(
-        "bad-suite.ts",
-        'import "skillgym";\nimport "./missing.ts";',
-        "bench/bad-suite.ts:2:8: Cannot find module",
-        id="a TypeScript suite that imports what is not there",
-    ),
-    pytest.param(
+    ("bad-suite.ts", 'import "skillgym";\nexport default [', "bench/bad-suite.ts:2:17: SyntaxError: "),
+    ("bad-suite.ts", 'import "skillgym";\nimport "./missing.ts";', "bench/bad-suite.ts:2:8: Cannot find module"),
+    (
         "bad-suite.ts",
         'import "skillgym";\nprocess.exit(3);',
         "the suite ended its process with exit code 3 while it was imported",
-        id="a TypeScript suite that ends its process",
     ),
-    pytest.param(
+    (
         "bad-suite.ts",
         'import "skillgym";\nawait new Promise(() => {});',
         "bench/bad-suite.ts: Deadlock: it awaits a promise that nothing can resolve any more",
-        id="a TypeScript suite that never ends",
     ),
-    pytest.param(
+    (
         "EVAL.yaml",
         "cases: []",
         "bench/EVAL.yaml:1:1: has no tests; tests: ./cases/, a folder with a case.yaml for each; or a list",
-        id="AgentV",
     ),
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "message"), BAD_SUITES)
-def test_a_bad_suite_is_told_and_costs_nothing_but_itself(tmp_path, name, text, message):
-    ran = run(repository(tmp_path, {f"bench/{name}": text}))
+@pytest.fixture
+def bad_suites(tmp_path) -> dict[str, str]:
+    """A repository with all of them, each in a folder of its own; their paths, and what is said of them."""
+    files, said = {}, {}
+    for number, (name, text, message) in enumerate(BAD_SUITES):
+        files[f"bench/{number}/{name}"] = text
+        said[f"bench/{number}/{name}"] = message.replace("bench/", f"bench/{number}/")
+    repository(tmp_path, files)
+    return said
+
+
+def said_wrongly(err: str, messages: dict[str, str], before: str = "") -> list[tuple[str, str, list[str]]]:
+    """Suites whose message is not just once in the lines with ``before`` and their path; and what these lines say."""
+    told = {path: [line for line in err.splitlines() if f"{before}{path}" in line] for path in messages}
+    return [
+        (path, message, told[path])
+        for path, message in messages.items()
+        if sum(line.count(message) for line in told[path]) != 1
+    ]
+
+
+def test_a_bad_suite_is_told_and_costs_nothing_but_itself(tmp_path, bad_suites):
+    ran = run(tmp_path)
     assert ran.code == 2
-    assert ran.err.count(message) == 1
-    assert results(tmp_path / "out")["totals"]["passed"] >= 1
-    assert ET.parse(tmp_path / "out/junit.xml").find(".//error") is not None
+    assert said_wrongly(ran.err, bad_suites) == []
+    statuses = {one["path"]: {row["status"] for row in one["results"]} for one in results(tmp_path / "out")["suites"]}
+    assert statuses.pop("bench/core.json") == {"passed"}
+    assert statuses.keys() == bad_suites.keys()
+    assert all("errored" in found for found in statuses.values()), statuses
+    assert len(ET.parse(tmp_path / "out/junit.xml").findall(".//error")) >= len(bad_suites)
 
 
-@pytest.mark.parametrize(("name", "text", "message"), BAD_SUITES)
-def test_check_says_the_same_and_starts_nothing(tmp_path, name, text, message):
-    repository(tmp_path, {f"bench/{name}": text})
+def test_check_says_the_same_and_starts_nothing(tmp_path, bad_suites):
     ran = skillgym("check", cwd=tmp_path)
     assert ran.code == 2
-    assert [line.partition(":")[0] for line in ran.out.splitlines()] == sorted([f"bench/{name}", "bench/core.json"])
-    assert message in ran.err
-    assert ran.err.startswith(f"error: bench/{name}")
+    assert sorted(line.partition(":")[0] for line in ran.out.splitlines()) == sorted([*bad_suites, "bench/core.json"])
+    assert said_wrongly(ran.err, bad_suites, before="error: ") == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bench", "skillgym.config.yaml"]
 
 
@@ -639,21 +612,15 @@ def test_a_variable_has_several_values_in_lines(tmp_path):
     assert ((root / "a.xml").exists(), (root / "b.md").exists()) == (True, True)
 
 
-@pytest.mark.parametrize(
-    ("args", "env", "colored"),
-    [
-        pytest.param([], {}, True, id="a terminal"),
-        pytest.param([], {"NO_COLOR": "1"}, False, id="NO_COLOR"),
-        pytest.param(["--no-color"], {}, False, id="the option"),
-    ],
-)
-def test_colours_are_for_terminals_whose_user_wants_them(tmp_path, args, env, colored):
-    shown = on_a_terminal(repository(tmp_path), *args, **env)
-    assert "1 passed of 1" in shown
-    assert (re.search(r"\x1b\[[0-9;]*3[0-9][0-9;]*m", shown) is not None) is colored
-
-
 COLORED = re.compile(r"\x1b\[[0-9;]*3[0-9][0-9;]*m")
+
+
+def test_colours_are_for_terminals_whose_user_wants_them(tmp_path):
+    root = repository(tmp_path)
+    for args, env, colored in (([], {}, True), ([], {"NO_COLOR": "1"}, False), (["--no-color"], {}, False)):
+        shown = on_a_terminal(root, *args, **env)
+        assert "1 passed of 1" in shown
+        assert (COLORED.search(shown) is not None) is colored, (args, env)
 
 
 def test_colors_can_be_forced_where_the_output_is_no_terminal(tmp_path):

@@ -91,66 +91,78 @@ def silent(ran: Ran) -> Ran:
 
 # --- 1-4: templates ---------------------------------------------------------------------------------
 
-# What stands at bench/t or on the way to it; the name of the component that is refused.
+# What stands at bench/t# or on the way to it; the name of the component that is refused. # is the row's number.
 LINKS = {
-    "outside": ({"bench/t": "../../outside"}, "bench/t", "bench/t is a symbolic link"),
-    "absolute": ({"bench/t": "/etc"}, "bench/t", "bench/t is a symbolic link"),
-    "proc": ({"bench/t": "/proc/self"}, "bench/t", "bench/t is a symbolic link"),
-    "inside": ({"bench/t": "../src"}, "bench/t", "bench/t is a symbolic link"),
-    "git": ({"bench/t": "../.git"}, "bench/t", "bench/t is a symbolic link"),
+    "outside": ({"bench/t#": "../../outside"}, "bench/t#", "bench/t# is a symbolic link"),
+    "absolute": ({"bench/t#": "/etc"}, "bench/t#", "bench/t# is a symbolic link"),
+    "proc": ({"bench/t#": "/proc/self"}, "bench/t#", "bench/t# is a symbolic link"),
+    "inside": ({"bench/t#": "../src"}, "bench/t#", "bench/t# is a symbolic link"),
+    "git": ({"bench/t#": "../.git"}, "bench/t#", "bench/t# is a symbolic link"),
     "git itself": ({}, ".git", ".git leads into .git"),
     "in git": ({}, ".git/hooks", ".git leads into .git"),
     "git in capitals": ({}, ".GIT", ".GIT leads into .git"),
     "the checkout itself": ({}, ".", "is the checkout itself, and its .git would be copied"),
-    "a middle component": ({"bench/m": "../../outside"}, "bench/m/templates", "bench/m is a symbolic link"),
-    "the first component": ({"m": "../outside"}, "m/templates", "m is a symbolic link"),
+    "a middle component": ({"bench/m#": "../../outside"}, "bench/m#/templates", "bench/m# is a symbolic link"),
+    "the first component": ({"m#": "../outside"}, "m#/templates", "m# is a symbolic link"),
 }
-PLACED = [pytest.param(*row, id=name) for name, row in LINKS.items()]
 
 
-@pytest.mark.parametrize(("links", "template", "says"), PLACED)
-def test_a_template_of_a_suite_is_walked_without_links(scene, links, template, says):
-    for name, target in links.items():
-        scene.link(name, target)
-    relative = os.path.relpath(template, "bench")
-    text = json.dumps({"cases": [case()], "workspace": {"templateDir": relative}}, indent=1)
-    written(scene.root, {"bench/bad.json": text})
+def placed(scene: Scene, *left_out: str) -> dict[str, tuple[str, str]]:
+    """Make the links; for each row, the template relative to ``bench`` and what is said of it."""
+    found = {}
+    for number, (row, (links, template, says)) in enumerate(LINKS.items()):
+        if row not in left_out:
+            for name, target in links.items():
+                scene.link(name.replace("#", str(number)), target)
+            relative = os.path.relpath(template.replace("#", str(number)), "bench")
+            found[row] = relative, says.replace("#", str(number))
+    return found
+
+
+def told_of(ran: Ran, path: str) -> str:
+    """The one line about a suite."""
+    (line,) = (line for line in ran.err.splitlines() if line.startswith(f"error: {path}:"))
+    return line
+
+
+def test_a_template_of_a_suite_is_walked_without_links(scene):
+    rows = placed(scene)
+    texts = {
+        row: json.dumps({"cases": [case()], "workspace": {"templateDir": relative}}, indent=1)
+        for row, (relative, _) in rows.items()
+    }
+    written(scene.root, {f"bench/{row}.json": text for row, text in texts.items()})
     checked = silent(scene.run(command="check"))
     assert checked.code == 2
-    at = text[: text.index('"templateDir"')].count("\n") + 1
-    assert checked.err.startswith(f"error: bench/bad.json:{at}:")
-    assert f": workspace.templateDir: {says}; a template is a folder of the repository" in checked.err
     ran = silent(scene.run())
     assert ran.code != 0
-    rows = {one["path"]: one["results"] for one in results(scene.root)["suites"]}
-    assert [row["status"] for row in rows["bench/core.json"]] == ["passed"]
-    assert [row["status"] for row in rows["bench/bad.json"]] == ["errored"]
-    assert rows["bench/bad.json"][0]["location"]["line"] == at
+    found = {one["path"]: one["results"] for one in results(scene.root)["suites"]}
+    assert [one["status"] for one in found.pop("bench/core.json")] == ["passed"]
+    assert len(found) == len(rows)
+    for row, (_, says) in rows.items():
+        at = texts[row][: texts[row].index('"templateDir"')].count("\n") + 1
+        line = told_of(checked, f"bench/{row}.json")
+        assert line.startswith(f"error: bench/{row}.json:{at}:")
+        assert f": workspace.templateDir: {says}; a template is a folder of the repository" in line
+        assert [(one["status"], one["location"]["line"]) for one in found[f"bench/{row}.json"]] == [("errored", at)]
 
 
 @pytest.mark.parametrize("key", ["workspace", "workspace.template"])
-@pytest.mark.parametrize(
-    ("links", "template", "says"),
-    [
-        pytest.param(*row, id=name)
-        for name, row in LINKS.items()
-        if name not in {"inside", "git in capitals"}  # there is nothing there, which is another error
-    ],
-)
-def test_a_template_of_an_agentv_suite_too(scene, links, template, says, key):
-    for name, target in links.items():
-        scene.link(name, target)
-    relative = os.path.relpath(template, "bench")
-    workspace: object = {"template": relative} if key == "workspace.template" else relative
-    written(scene.root, {"bench/EVAL.yaml": json.dumps(json.loads(AGENTV) | {"workspace": workspace})})
-    checked = silent(scene.run("bench/EVAL.yaml", command="check"))
+def test_a_template_of_an_agentv_suite_too(scene, key):
+    rows = placed(scene, "inside", "git in capitals")  # there is nothing there, which is another error
+    for row, (relative, _) in rows.items():
+        workspace: object = {"template": relative} if key == "workspace.template" else relative
+        written(scene.root, {f"bench/{row}.eval.yaml": json.dumps(json.loads(AGENTV) | {"workspace": workspace})})
+    checked = silent(scene.run(*(f"bench/{row}.eval.yaml" for row in rows), command="check"))
     assert checked.code == 2
-    assert checked.err.startswith("error: bench/EVAL.yaml:1:")
-    assert f": {key}: {says}; a template is a folder" in checked.err
+    for row, (_, says) in rows.items():
+        line = told_of(checked, f"bench/{row}.eval.yaml")
+        assert line.startswith(f"error: bench/{row}.eval.yaml:1:")
+        assert f": {key}: {says}; a template is a folder" in line
     ran = silent(scene.run())
     assert ran.code != 0
-    rows = {one["path"]: [row["status"] for row in one["results"]] for one in results(scene.root)["suites"]}
-    assert rows == {"bench/core.json": ["passed"], "bench/EVAL.yaml": ["errored"]}
+    found = {one["path"]: [row["status"] for row in one["results"]] for one in results(scene.root)["suites"]}
+    assert found == {"bench/core.json": ["passed"]} | {f"bench/{row}.eval.yaml": ["errored"] for row in rows}
 
 
 def test_the_workspace_of_an_agentv_case_is_no_link(scene):
@@ -184,22 +196,22 @@ CONFIGURED = {
 }
 
 
-@pytest.mark.parametrize("command", ["check", "run"])
 @pytest.mark.parametrize("way", ["link", "dots", "absolute"])
 @pytest.mark.parametrize("key", CONFIGURED)
-def test_what_the_configuration_names_is_in_the_checkout(scene, key, way, command):
+def test_what_the_configuration_names_is_in_the_checkout(scene, key, way):
     text = json.dumps(json.loads(config(runner(SHOW_ALL))) | CONFIGURED[key])
     if way == "link":
         scene.link("link", "../outside")
     else:
         text = text.replace("link/", "../outside/" if way == "dots" else f"{scene.outside}/")
     written(scene.root, {"skillgym.config.yaml": text})
-    ran = silent(skillgym(command, cwd=scene.root))
-    assert ran.code == 2
-    assert ran.err.startswith("error: skillgym.config.yaml:1:")
-    assert f": {key}: " in ran.err
-    assert "is a symbolic link" in ran.err or "leads out of the checkout" in ran.err
-    assert not (scene.root / ".skillgym-results").exists()
+    for command in ("check", "run"):
+        ran = silent(skillgym(command, cwd=scene.root))
+        assert ran.code == 2
+        assert ran.err.startswith("error: skillgym.config.yaml:1:")
+        assert f": {key}: " in ran.err
+        assert "is a symbolic link" in ran.err or "leads out of the checkout" in ran.err
+        assert not (scene.root / ".skillgym-results").exists()
 
 
 def test_a_configuration_elsewhere_is_trusted_with_its_paths(scene, tmp_path):

@@ -145,31 +145,16 @@ def test_programs_of_the_checkout_are_not_run(tmp_path):
     assert list(folder.rglob("ran")) == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(
-            "$(touch x)",
-            "`touch`",
-            "a b",
-            "a;b",
-            "a|b",
-            "a&b",
-            "a>b",
-            "a*",
-            "a?",
-            "a[b]",
-            "a{b,c}",
-            "a'b",
-            'a"b',
-            "a\\b",
-        ),
-        *("~root", "#a", "-rf", "!a", "a!b", "a\nb", "a\x1b[2Jb", "a\u202eb", "a\u200bb", "=ls$"),
-    ],
+INTERPRETED = (
+    *("$(touch x)", "`touch`", "a b", "a;b", "a|b", "a&b", "a>b", "a*", "a?", "a[b]", "a{b,c}", "a'b", 'a"b', "a\\b"),
+    *("~root", "#a", "-rf", "!a", "a!b", "a\nb", "a\x1b[2Jb", "a\u202eb", "a\u200bb", "=ls$"),
 )
-def test_a_name_that_a_shell_or_a_terminal_would_interpret_is_not_offered(tmp_path, name):
-    folder = repository(tmp_path, {"bench/core.json": suite(case("safe")), f"{RUN}/results.json": stored(name)})
-    assert offered(folder, "run", "--case", "''") == ["safe"]
+
+
+def test_a_name_that_a_shell_or_a_terminal_would_interpret_is_not_offered(tmp_path):
+    files = {"bench/core.json": suite(case("safe")), f"{RUN}/results.json": stored(*INTERPRETED, "stored-and-safe")}
+    folder = repository(tmp_path, files)
+    assert offered(folder, "run", "--case", "''") == ["safe", "stored-and-safe"]
 
 
 @pytest.mark.parametrize(

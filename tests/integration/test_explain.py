@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_clis import agent_cli
+from agent_clis import agent_cli, more_agents
 from agent_desk import wiring
 from model_script import Say, Shell
 from model_server import ModelServer
@@ -253,8 +253,8 @@ def models() -> Iterator[ModelServer]:
     [
         ("claude-code", None, "bench/greetings_suite.py"),
         ("claude-code", None, "bench/greetings-suite.ts"),
-        ("codex", "gpt-5.1-codex", "bench/greetings_suite.py"),
-        ("pi", "openai/gpt-5-mini", "bench/greetings_suite.py"),
+        pytest.param("codex", "gpt-5.1-codex", "bench/greetings_suite.py", marks=more_agents),
+        pytest.param("pi", "openai/gpt-5-mini", "bench/greetings_suite.py", marks=more_agents),
     ],
 )
 def test_a_real_agent_resumes_its_session(tmp_path, models, agent, model, file):

@@ -45,22 +45,23 @@ def repository_with(folder: Path, files: dict[str, str], branch: str = "main") -
     return folder
 
 
-@pytest.mark.parametrize(
-    ("kind", "suite_format"),
-    [(kind, name) for kind in REPOSITORIES for name in WRITTEN if (name == "skill-evals") == (kind == "skill")],
-)
-def test_what_it_writes_is_valid_and_each_case_fails_with_an_agent_that_does_nothing(tmp_path, kind, suite_format):
+@pytest.mark.parametrize("kind", REPOSITORIES)
+def test_what_it_writes_is_valid_and_each_case_fails_with_an_agent_that_does_nothing(tmp_path, kind):
+    """Suites of all formats that are possible, one beside the other."""
     folder = repository_with(tmp_path, REPOSITORIES[kind])
-    ran = skillgym("init", "--format", suite_format, cwd=folder)
-    assert (ran.code, ran.err) == (0, "")
-    assert f"wrote {WRITTEN[suite_format]}\n" in ran.out
+    formats = [name for name in WRITTEN if (name == "skill-evals") == (kind == "skill")]
+    for suite_format in formats:
+        ran = skillgym("init", "--format", suite_format, cwd=folder)
+        assert (ran.code, ran.err) == (0, "")
+        assert f"wrote {WRITTEN[suite_format]}\n" in ran.out
     checked = skillgym("check", cwd=folder)
     assert (checked.code, checked.err) == (0, "")
-    assert "OK: 1 suite, 2 cases, 1 runner" in checked.out
+    suites, cases = "1 suite" if len(formats) == 1 else f"{len(formats)} suites", 2 * len(formats)
+    assert f"OK: {suites}, {cases} cases, 1 runner" in checked.out
     assert skillgym("check", "--nop", cwd=folder).code == 0
     played = skillgym("run", "--runner", "nop", "--jobs", "1", cwd=folder)
     assert played.code == 1, played.err
-    assert "failed: 2 failed of 2" in played.err
+    assert f"failed: {cases} failed of {cases}" in played.err
 
 
 def test_tests_that_need_something_installed_are_not_run(tmp_path):
@@ -126,20 +127,23 @@ def test_where_suites_in_typescript_cannot_run_it_says_so_first(tmp_path):
     assert "First:" not in skillgym("init", "--format", "typescript", "--force", cwd=folder).out
 
 
-@pytest.mark.parametrize("suite_format", [name for name in WRITTEN if name != "skill-evals"])
-def test_an_agent_that_does_what_is_asked_is_green_unless_it_breaks_the_tests(tmp_path, suite_format):
+def test_an_agent_that_does_what_is_asked_is_green_unless_it_breaks_the_tests(tmp_path):
     folder = repository_with(tmp_path, NPM | {"a.test.js": "require('node:test')('adds', () => {});\n"})
-    assert skillgym("init", "--agent", "codex", "--format", suite_format, cwd=folder).code == 0
+    formats = [name for name in WRITTEN if name != "skill-evals"]
+    for suite_format in formats:
+        assert skillgym("init", "--agent", "codex", "--format", suite_format, cwd=folder).code == 0
     does = "echo 'npm test' > ANSWER.txt; printf '\\n## Testing\\n\\n    npm test\\n' >> README.md"
     breaks = f"{does}; echo 'throw new Error();' > a.test.js"
     agents = {"does": does, "breaks": breaks}
     runners = {name: {"agent": {"type": "command", "command": command}} for name, command in agents.items()}
     written(folder, {"skillgym.config.yaml": json.dumps({"runners": runners})})
     ran = skillgym("run", "--output", "out", cwd=folder)
-    assert (ran.code, "failed: 1 failed, 3 passed of 4" in ran.err) == (1, True), ran.err
-    (suite,) = json.loads((folder / "out/results.json").read_text())["suites"]
-    (red,) = (one for one in suite["results"] if one["status"] == "failed")
-    assert (red["runnerId"], red["caseId"]) == ("breaks", "documents-the-tests")
+    assert (ran.code, "failed: 4 failed, 12 passed of 16" in ran.err) == (1, True), ran.err
+    suites = json.loads((folder / "out/results.json").read_text())["suites"]
+    assert len(suites) == len(formats)
+    for suite in suites:
+        (red,) = (one for one in suite["results"] if one["status"] == "failed")
+        assert (red["runnerId"], red["caseId"]) == ("breaks", "documents-the-tests")
 
 
 def test_the_name_of_a_folder_is_on_one_line(tmp_path):
@@ -281,16 +285,16 @@ CONFIGURATIONS = {
 
 
 @pytest.mark.parametrize("ending", CONFIGURATIONS)
-@pytest.mark.parametrize("options", [(), ("--force",)])
-def test_a_configuration_of_another_name_is_kept_and_used(tmp_path, ending, options):
+def test_a_configuration_of_another_name_is_kept_and_used(tmp_path, ending):
     name = f"skillgym.config.{ending}"
     folder = repository_with(tmp_path, NPM | {name: CONFIGURATIONS[ending]})
-    ran = skillgym("init", *options, cwd=folder)
-    assert (ran.code, ran.err) == (0, "")
-    assert f"\nkept {name}\n" in ran.out
-    assert f"run   # with the runners of {name}\n" in ran.out
-    assert [path.name for path in folder.glob("skillgym.config.*")] == [name]
-    assert (folder / name).read_text() == CONFIGURATIONS[ending]
+    for options in ((), ("--force",)):
+        ran = skillgym("init", *options, cwd=folder)
+        assert (ran.code, ran.err) == (0, "")
+        assert f"\nkept {name}\n" in ran.out
+        assert f"run   # with the runners of {name}\n" in ran.out
+        assert [path.name for path in folder.glob("skillgym.config.*")] == [name]
+        assert (folder / name).read_text() == CONFIGURATIONS[ending]
     checked = skillgym("check", cwd=folder)
     assert (checked.code, "OK: 1 suite, 2 cases, 1 runner" in checked.out) == (0, True), checked.err
     workflow = folder / ".github/workflows/skillgym.yml"
@@ -362,18 +366,18 @@ def link_to_a_folder(path: Path) -> None:
         (lambda path: path.mkdir(parents=True), ".github/workflows/skillgym.yml", "it is a folder"),
     ],
 )
-@pytest.mark.parametrize("options", [(), ("--force",)])
-def test_where_one_file_cannot_be_written_none_is(tmp_path, make, path, obstacle, options):
+def test_where_one_file_cannot_be_written_none_is(tmp_path, make, path, obstacle):
     folder = repository_with(tmp_path / "repository", NPM)
     make(folder / path)
     before = sorted(tmp_path.rglob("*"))
-    refused = skillgym("init", *options, cwd=folder)
-    assert (refused.code, refused.out) == (3, "")
-    assert refused.err == (
-        f"error: cannot write .github/workflows/skillgym.yml: {obstacle}; "
-        "correct this and run init again; no file was written\n"
-    )
-    assert sorted(tmp_path.rglob("*")) == before
+    for options in ((), ("--force",)):
+        refused = skillgym("init", *options, cwd=folder)
+        assert (refused.code, refused.out) == (3, "")
+        assert refused.err == (
+            f"error: cannot write .github/workflows/skillgym.yml: {obstacle}; "
+            "correct this and run init again; no file was written\n"
+        )
+        assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_it_replaces_no_link(tmp_path):

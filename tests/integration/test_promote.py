@@ -40,17 +40,23 @@ LAST_WORD = (
 )
 
 
-@pytest.fixture
-def shop(tmp_path):
-    """A repository with a failed run in ``run``."""
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A repository with a failed run in ``run``, to be copied."""
     files = FILES | {
         "bench/template/keep.js": "keep\n",
         "skillgym.config.yaml": config(runner(WRONG)),
         ".gitignore": "run\n",
     }
-    root = repository(tmp_path / "shop", files, git=True)
+    root = repository(tmp_path_factory.mktemp("finished") / "shop", files, git=True)
     assert skillgym("run", "--output", "run", cwd=root).code == FAILED
     return root
+
+
+@pytest.fixture
+def shop(tmp_path, finished):
+    """A copy of it."""
+    return shutil.copytree(finished, tmp_path / "shop", symlinks=True)
 
 
 def replayed(root: Path, name: str) -> dict:

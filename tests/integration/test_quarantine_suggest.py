@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -25,18 +26,25 @@ SUITE = suite(case(FLAKY, prompt="Flaky"), case(FIXED, prompt="Fixed"), case(STE
 SIGNS = "pfppfpfp"
 
 
-@pytest.fixture
-def project(tmp_path):
-    """A repository, and a store with eight runs of it."""
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A folder with a repository, and a store with eight runs of it; to be copied."""
+    folder = tmp_path_factory.mktemp("stored")
     sh = runner(AGENT, env={"SIGN": "${SIGN}", "AGE": "${AGE}"})
     root = repository(
-        tmp_path / "repo",
+        folder / "repo",
         {"bench/core.json": SUITE, "skillgym.config.yaml": config(sh), ".gitignore": ".skillgym-results\n"},
         git=True,
     )
     for number, sign in enumerate(SIGNS):
         run(root, "--store-write", SIGN=sign, AGE="old" if number < 4 else "new")
-    return root
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path, stored):
+    """A copy of the repository, beside one of its store."""
+    return shutil.copytree(stored, tmp_path / "copy", symlinks=True) / "repo"
 
 
 def run(root, *args: str, **env: str):

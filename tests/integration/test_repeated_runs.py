@@ -449,25 +449,20 @@ def test_a_resumed_run_is_stopped_for_futility_without_running_a_session_twice(t
     assert "stoppedForFutility" not in stored(tmp_path)["run"]
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        pytest.param([*GATED, "--stop-early"], "--stop futility with --stop-early", id="stop early"),
-        pytest.param(["--repeat", "5"], "--stop futility without a baseline", id="no baseline"),
-        pytest.param(
-            ["--baseline", "base", "--repeat", "5"], "--stop futility without regression in fail-on", id="no gate"
-        ),
-        pytest.param([*GATED, "--shard", "1/2"], "--stop futility with --shard", id="shard"),
-    ],
-)
-@pytest.mark.parametrize("more", [[], ["--dry-run"]], ids=["run", "dry run"])
-def test_a_futility_stop_that_cannot_decide_is_an_error(tmp_path, args, message, more):
+def test_a_futility_stop_that_cannot_decide_is_an_error(tmp_path):
     repository(tmp_path, {"bench/core.json": FOUR})
     assert skillgym("run", "--output", "base", "--repeat", "2", cwd=tmp_path).code == 0
     written(tmp_path, {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started; {PASSING}"))})
-    ran = run(tmp_path, "--stop", "futility", *args, *more)
-    assert (ran.code, message in ran.err) == (2, True), ran.err
-    assert not (tmp_path / "started").exists()
+    for args, message in (
+        ([*GATED, "--stop-early"], "--stop futility with --stop-early"),
+        (["--repeat", "5"], "--stop futility without a baseline"),
+        (["--baseline", "base", "--repeat", "5"], "--stop futility without regression in fail-on"),
+        ([*GATED, "--shard", "1/2"], "--stop futility with --shard"),
+    ):
+        for more in ([], ["--dry-run"]):
+            ran = run(tmp_path, "--stop", "futility", *args, *more)
+            assert (ran.code, message in ran.err) == (2, True), ran.err
+            assert not (tmp_path / "started").exists()
 
 
 def test_a_dry_run_of_a_futility_stop_counts_all_sessions(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -24,7 +25,7 @@ class Reusing:
 
     def __init__(self, folder: Path) -> None:
         self.root, self.store, self.log = folder / "repo", folder / "store", folder / "sessions"
-        self.number = 0
+        self.number, self.before = 0, 0
         self.root.mkdir()
         files: dict[str, str | bytes] = {
             "skillgym.config.yaml": config(runner(AGENT.format(log=self.log))),
@@ -54,8 +55,8 @@ class Reusing:
 
     @property
     def sessions(self) -> int:
-        """How many sessions were started so far."""
-        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
+        """How many sessions were started so far, without those of other copies."""
+        return (len(self.log.read_text().splitlines()) if self.log.exists() else 0) - self.before
 
     def lines(self) -> list[dict[str, Any]]:
         files = sorted(self.store.rglob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
@@ -69,11 +70,21 @@ class Reusing:
         file.write_text(json.dumps(line) + "\n")
 
 
-@pytest.fixture
-def project(tmp_path):
-    made = Reusing(tmp_path)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """One with a run in its store, to be copied."""
+    made = Reusing(tmp_path_factory.mktemp("reused"))
     made.run("--store-write")
     assert made.sessions == 6
+    return made
+
+
+@pytest.fixture
+def project(tmp_path, finished):
+    """Of all copies, sessions are counted in one file: its name is a part of the configuration."""
+    folder = shutil.copytree(finished.root.parent, tmp_path / "copy", symlinks=True)
+    made = copy(finished)
+    made.root, made.store, made.before = folder / "repo", folder / "store", finished.sessions - 6
     return made
 
 

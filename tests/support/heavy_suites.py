@@ -132,6 +132,15 @@ HEAVY: Table = {
     },
 }
 
+LIGHT = {
+    "a.bench.json": ("100 MB of spaces", "lists", "lines", "empty cases", "a case too many"),
+    "a.eval.yaml": ("a variable, often",),
+    "a.jsonl": (),
+    "a_suite.py": ("100 MB",),
+    "a-suite.ts": ("100 MB",),
+}
+"""Names of those that cost a small part of a second and of the memory each."""
+
 EVAL = '{"id": #, "prompt": "p", "expected_output": "x"},'
 NO_JUDGE = (
     "warning: evals.json:1:12: 10,000 questions need a judge: set run.judge; 10,000 cases will not be run without it; "

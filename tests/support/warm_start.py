@@ -1,8 +1,8 @@
 """The tool in a process of its own that has its modules already: most of a short run's time is spent on imports.
 
-Python's fork server imports them once. A run then goes on where the tool's second start does: with a bare environment,
-and with the whole one in a memory file (``cli/hardening.py``). Tests of the first start, of signals, time and memory
-use the console script itself.
+Python's fork server has them (``warm_modules.py``). A run then goes on where the tool's second start does: with a bare
+environment, and with the whole one in a memory file (``cli/hardening.py``). Tests of the first start, of signals, time
+and memory use the console script itself.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ import sys
 import tempfile
 import time
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from pathlib import Path
-from pkgutil import walk_packages
 from selectors import EVENT_READ, DefaultSelector
 from typing import TYPE_CHECKING
 
-import skillgym_action
 from skillgym_action import __main__ as entry_points
 from skillgym_action.cli import hardening
 
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 ENTRIES = {"skillgym-action": entry_points.main, "skillgym-action-entrypoint": entry_points.action}
 RUNS: list[str] = []
 """The programs that this process has started, for tests that count whole runs."""
-# Programs of their own, and modules for which further libraries are needed.
-NOT_IMPORTED = ("__main__", "dask", "docker", "render_program", "sandboxes", "suite_programs", "supervisor")
 
 
 def can_start_warm(more: Mapping[str, str]) -> bool:
@@ -83,11 +79,16 @@ def _contents(descriptors: list[int], until: float) -> list[bytes] | None:
 
 @cache
 def _fork_server() -> ForkServerContext:
+    """The server, started. Not all versions of Python tell it where modules are: the environment does."""
     context = get_context("forkserver")
-    modules = (module.name for module in walk_packages(skillgym_action.__path__, "skillgym_action."))
-    context.set_forkserver_preload(
-        [name for name in modules if not any(part.startswith(NOT_IMPORTED) for part in name.split("."))]
-    )
+    context.set_forkserver_preload(["warm_modules"])
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *([before] if before else [])])
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ["PYTHONPATH"]
+        os.environ.update({"PYTHONPATH": before} if before else {})
     return context
 
 
