@@ -24,15 +24,15 @@ demo: $(VENV)/runtime ## run the examples; no key and no network are needed
 	@rm -rf .skillgym-results/demo
 	$(BIN)/skillgym-action run examples --output .skillgym-results/demo
 
-test: $(VENV)/test ## run the quick tests: units, and whole runs of each kind (5 minutes; no root, npm or network); COVERAGE=1
-	$(BIN)/pytest tests/unit tests/smoke -n $(WORKERS) -m quick $(if $(COVERAGE),--cov --cov-report=)
+test: $(VENV)/test ## run the quick tests: units, and whole runs of each kind (3 minutes; no root, npm or network); COVERAGE=1 measures
+	$(BIN)/pytest tests/unit tests/smoke -n $(WORKERS) -m quick $(if $(COVERAGE),--cov)
 
-test-all: $(VENV)/development ## run all tests but those of containers, browsers and slower agents (25 minutes); COVERAGE=1
+test-all: $(VENV)/development ## run all tests but those of containers, browsers and slower agents (25 minutes)
 	@status=0; for part in test test-rest test-timed; do $(MAKE) --no-print-directory $$part || status=1; done; exit $$status
 
 test-rest: $(VENV)/development ## run the tests of `make test-all` that `make test` and `make test-timed` do not run; SHARD=1/4
 	$(BIN)/pytest tests -n $(MORE_WORKERS) -m "not quick and not timed and not more_agents" \
-	  $(if $(SHARD),--splits $(word 2,$(subst /, ,$(SHARD))) --group $(word 1,$(subst /, ,$(SHARD)))) $(if $(COVERAGE),--cov --cov-append)
+	  $(if $(SHARD),--splits $(word 2,$(subst /, ,$(SHARD))) --group $(word 1,$(subst /, ,$(SHARD))))
 
 test-timed: $(VENV)/development ## run the tests that measure time, one after the other; a failed one runs again, at most twice
 	$(BIN)/pytest tests -m "timed and not more_agents" --reruns 2 --reruns-delay 1
