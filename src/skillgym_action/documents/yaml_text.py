@@ -58,6 +58,8 @@ def read_yaml(text: str) -> LocatedValue:
         return LocatedValue(value=value, offset=builder.offset, values=builder.values)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if mark and error.problem == "exceeded maximum nesting depth":  # the parser's own limit, since PyYAML 6.0.4
+            raise too_deep(mark.index) from error
         words = ", ".join(part for part in (error.context, error.problem) if part)
         if mark and text[mark.index : mark.index + 1] == "\t":
             words = "YAML is indented with spaces, and this is a tab"
