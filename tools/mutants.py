@@ -198,9 +198,9 @@ def _make_environment(place: Path, source: Path) -> None:
 def main() -> int:
     """1 where a mutant survived or an entry is stale."""
     parser = argparse.ArgumentParser(description="Remove one protection at a time; the tests have to notice.")
-    parser.add_argument("only", nargs="?", default="", help="a regular expression, searched in name, file and tests")
-    parser.add_argument("--repository", type=Path, default=REPOSITORY, help="whose mutants are tried")
-    parser.add_argument("--root", action="store_true", help="only those whose tests can fail only where root runs them")
+    parser.add_argument("only", nargs="?", default="", help="regular expression, searched in name, file and tests")
+    parser.add_argument("--repository", type=Path, default=REPOSITORY, help="checkout with the source and the tests")
+    parser.add_argument("--root", action="store_true", help="try only mutants that need root")
     given = parser.parse_args()
     repository = given.repository.resolve()
     chosen = [

@@ -85,7 +85,7 @@ n=0; while [ $(ls "$MET" | wc -l) -lt 2 ]; do n=$((n + 1)); [ $n -lt 200 ] || ex
 
 
 def x(root: Path, line: str, agent: str = WORK, suite: str = SUITE) -> Ran:
-    """What comes of a command line ``$ x …`` in a repository with that suite; a script of two lines is its npm."""
+    """The run of a command line ``$ x …`` in a repository with that suite; a script of two lines is its npm."""
     npm = root / "bin" / "npm"
     files = {
         "repo/bench/example-suite.json": suite,
@@ -248,8 +248,8 @@ metadata:
     ],
     ids=["agentv eval FILE", "agentv eval FILE --target NAME"],
 )
-def test_what_agentv_eval_is_here(tmp_path, args, runners):
-    """The document has no command lines; its layout of folders is run, on all targets and on one."""
+def test_agentv_eval_is_run_on_all_targets_or_on_one(tmp_path, args, runners):
+    """The document has no command lines, only this layout of folders."""
     files = {
         "benchmark.eval.yaml": BENCHMARK,
         "cases/fix-null-check/case.yaml": CASE,
