@@ -95,15 +95,6 @@ def test_the_name_of_the_folder_is_the_id_when_none_is_specified(tmp_path):
     assert [result.case_id for result in ran(tmp_path, files).results] == ["a", "own"]
 
 
-def test_assertions_of_the_suite_come_after_those_of_the_case(tmp_path):
-    files = {
-        "e/EVAL.yaml": {"tests": "t", "assertions": [{"type": "contains", "name": "suite", "value": "ok"}]},
-        "e/t/a/case.yaml": case(None, assertions=[{"type": "starts-with", "name": "own", "value": "ok"}]),
-        "e/t/b/case.yaml": case(None, execution={"skip_defaults": True}),
-    }
-    assert outcomes(ran(tmp_path, files)) == [("own", True), ("suite", True), ("contains-ok", True)]
-
-
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

@@ -49,7 +49,8 @@ def test_a_pull_request_of_a_fork_is_reported_in_the_summary_alone(project):
     assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
     assert "**Regression**" in found.summary
     assert "a token that can only read" in found.summary
-    assert "comes from a fork" in found.said
+    assert "mode: report" in found.summary
+    assert found.said.index("comes from a fork") < found.said.index("::group::1/"), "reported before agents start"
     assert (project.comments(), len(project.stored())) == ([], 1)
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -84,7 +85,12 @@ def test_a_cancelled_run_is_130_with_complete_reports_and_no_process_left(tmp_pa
     assert "cancelled, inconclusive: 1 passed, 2 skipped of 3" in err
     stored = json.loads((root / "out/results.json").read_text())
     assert (stored["run"]["status"], stored["run"]["decision"]["exitCode"]) == ("cancelled", 130)
-    assert {"junit.xml", "summary.md", "comment.md"} <= {path.name for path in (root / "out").iterdir()}
+    statuses = {one["caseId"]: one["status"] for one in stored["suites"][0]["results"]}
+    assert statuses == {"quick": "passed", "slow": "skipped", "never": "skipped"}
+    junit = ET.parse(root / "out/junit.xml")
+    assert [len(junit.findall(f".//{name}")) for name in ("testcase", "skipped")] == [3, 2]
+    assert "cancelled" in (root / "out/summary.md").read_text().lower()
+    assert (root / "out/comment.md").exists()
     with pytest.raises(ProcessLookupError):
         os.kill(int(agent), 0)
 
