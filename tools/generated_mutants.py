@@ -30,8 +30,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from changed_tests import PACKAGE, SOURCE, UNIT, Tree, is_test, top, tree_of
-from mutants import AT_ONCE, REPOSITORY, Copy
-from mutants import _removed as removed
+from mutants import AT_ONCE, REPOSITORY, Copy, remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -374,7 +373,7 @@ def _tried(found: list[Change], repository: Path, seconds: int) -> int:
             print(f"{outcome.status:<10}{change.shown()}{f'  [{outcome.by}]' if outcome.by else ''}", flush=True)
         each = (_processor_time() - used) / len(found)
     finally:
-        removed(place)
+        remove(place)
     noticed = (count["killed"] + count["timeout"]) / max(1, len(found) - count["stale"])
     counts = ", ".join(f"{number} {status}" for status, number in sorted(count.items()))
     print(f"{counts}: {noticed:.1%} noticed, {each:.1f} s of processor each, {time.monotonic() - began:.0f} s in all")

@@ -132,16 +132,9 @@ def test_a_copy_of_a_run_that_would_count_twice_is_refused(project):
     assert project.push()[0] == 3, "a run that writes is not taken for the first one"
 
 
-def test_a_store_that_the_commit_brings_along_is_refused(project):
-    project.store = "path=store"
-    project.push()
-    committed(project.root)
-    code, _, shown = project.propose()
-    assert (code, "is a file of the commit that is judged, which may say anything" in shown) == (3, True)
-
-
-def test_the_root_of_the_checkout_is_no_exception(project):
-    project.store = "path=."
+@pytest.mark.parametrize("path", [pytest.param("store", id="a folder"), pytest.param(".", id="the root")])
+def test_a_store_that_the_commit_brings_along_is_refused(project, path):
+    project.store = f"path={path}"
     project.push()
     committed(project.root)
     code, _, shown = project.propose()
