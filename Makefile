@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help demo test test-all test-rest test-timed test-changed lint lock bench simulate mutants generated-mutants test-agents test-container test-browser pictures docs site compare-agentv compare-harbor clean
 
 help: ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 26
 
 demo: $(VENV)/runtime ## run the examples; no key and no network are needed
 	@rm -rf .skillgym-results/demo
