@@ -18,16 +18,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help demo test test-all test-rest test-timed test-changed lint lock bench simulate mutants generated-mutants test-agents test-container test-browser pictures docs site compare-agentv compare-harbor clean
 
 help: ## list the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 26
 
 demo: $(VENV)/runtime ## run the examples; no key and no network are needed
 	@rm -rf .skillgym-results/demo
 	$(BIN)/skillgym-action run examples --output .skillgym-results/demo
 
-test: $(VENV)/test ## run the quick tests: units, and whole runs of each kind (3 minutes; no root, npm or network); COVERAGE=1 measures
+test: $(VENV)/test ## run the quick tests: units, and whole runs of each kind (3 minutes; no root, npm or network); COVERAGE=1 measures coverage
 	$(BIN)/pytest tests/unit tests/smoke -n $(WORKERS) -m quick $(if $(COVERAGE),--cov)
 
-test-all: $(VENV)/development ## run all tests but those of containers, browsers and slower agents (25 minutes)
+test-all: $(VENV)/development ## run all tests except those of containers, browsers and other agents than Claude Code (25 minutes)
 	@status=0; for part in test test-rest test-timed; do $(MAKE) --no-print-directory $$part || status=1; done; exit $$status
 
 test-rest: $(VENV)/development ## run the tests of `make test-all` that `make test` and `make test-timed` do not run; SHARD=1/4
@@ -37,7 +37,7 @@ test-rest: $(VENV)/development ## run the tests of `make test-all` that `make te
 test-timed: $(VENV)/development ## run the tests that measure time, one after the other; a failed one runs again, at most twice
 	$(BIN)/pytest tests -m "timed and not more_agents" --reruns 2 --reruns-delay 1
 
-test-changed: $(VENV)/development ## run the tests that what changed since main needs; BASE=REVISION: since another commit
+test-changed: $(VENV)/development ## run the tests that changes since main need; BASE=REVISION: changes since another commit
 	@runs="$$($(BIN)/python tools/changed_tests.py $(BASE))"; \
 	[ -z "$$runs" ] || printf '%s\n' "$$runs" | xargs -L 1 $(BIN)/pytest -n $(WORKERS)
 
@@ -83,10 +83,10 @@ simulate: $(VENV)/development ## simulate comparisons of runs: false regressions
 mutants: $(VENV)/development ## remove one protection at a time: tests have to fail; ONLY=PATTERN for a few, ROOT=1 for those that need root
 	$(BIN)/python tools/mutants.py $(if $(ROOT),--root) $(if $(ONLY),'$(ONLY)')
 
-generated-mutants: $(VENV)/development ## try random changes of the source: how many do the unit tests notice? NUMBER=200 SEED=20
+generated-mutants: $(VENV)/development ## make random changes to the source, and count those that unit tests notice; NUMBER=200 SEED=20
 	$(BIN)/python tools/generated_mutants.py $(if $(NUMBER),--number $(NUMBER)) $(if $(SEED),--seed $(SEED))
 
-test-agents: $(VENV)/development ## run the real CLIs of all agents against a scripted model; installs them once
+test-agents: $(VENV)/development ## run the real CLIs of all other agents against a scripted model; installs them once
 	$(BIN)/pytest -m more_agents -n $(WORKERS)
 
 test-container: $(VENV)/development ## build the image and run it as GitHub's runner does; starts a Docker engine if none answers

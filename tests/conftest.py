@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Settings and hooks of all tests."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from proofs import proved, pytest_terminal_summary
 
 __all__ = ["proved", "pytest_terminal_summary"]
 
-# How fast this machine is at the moment is not what a property test is about.
+# A property test must not fail because the machine is slow.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
@@ -25,8 +25,8 @@ ENDED: pytest.StashKey[int] = pytest.StashKey()
 def pytest_configure(config: pytest.Config) -> None:
     """Give each run a folder of its own.
 
-    pytest's own is shared by all runs of a user: each removes what older ones left, and fails where a test dug deeper
-    than Python's recursion goes. Workers are told theirs by the process that starts them.
+    All runs of a user share pytest's own folder: each run removes the folders of older runs, and fails if one is nested
+    deeper than Python's recursion limit. Workers get their folder from the process that starts them.
     """
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Failures(config))
@@ -67,7 +67,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def discard(config: pytest.Config) -> None:
-    """Remove what a run without failures left; of another one it is kept, to look at."""
+    """Remove the folder of a run without failures; keep that of another run for inspection."""
     folder = config.option.basetemp.parent
     if config.stash.get(ENDED, pytest.ExitCode.OK) == pytest.ExitCode.OK:
         subprocess.run(["rm", "-rf", folder], check=True)

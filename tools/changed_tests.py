@@ -1,8 +1,8 @@
 """Prints which tests a change needs, a line of arguments for each run of pytest: ``make test-changed``.
 
-The change is all that differs from the merge base with ``main``: commits, what is not committed, and files that are not
-known to git. Which packages import a changed one is taken from the source (grimp). What the rules below do not know
-needs every test that ``make test`` runs. Why which tests were chosen is written to stderr, in one line.
+The change is everything that differs from the merge base with ``main``: commits, uncommitted changes, and untracked
+files. grimp finds the packages that import a changed package. A path that no rule below covers needs every test that
+``make test`` runs. The program writes the selected tests and the reasons to stderr, in one line.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ SMOKE_OF: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """What of a repository decides which tests a change needs.
+    """The parts of a repository that decide which tests a change needs.
 
     ``texts``: every Python file of tests and tools, by its path. ``importers``: by module of the source, those that
     import it directly. ``smoke``: like ``SMOKE_OF``.
@@ -117,7 +117,7 @@ class Tree:
         return [file] if file in self.texts else []
 
     def importing_packages(self, *modules: str) -> list[str]:
-        """The packages that import any of the modules, but for their own."""
+        """The packages that import any of the modules, except the modules' own packages."""
         others = {top(importer) for module in modules for importer in self.importers.get(module, ())}
         return sorted(others - {top(module) for module in modules})
 
@@ -140,25 +140,26 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """``why``: by reason, the folders and files it needs. ``changed``: test files that changed. ``not_here``: what the
-    change needs beside, by the command that runs it.
+    """``why``: the folders and files of each reason. ``changed``: changed test files.
+
+    ``elsewhere``: files whose tests another command runs, by this command.
     """
 
     why: Mapping[str, tuple[str, ...]]
     changed: tuple[str, ...] = ()
-    not_here: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """Each folder and file once; no file of a folder that is there."""
+        """Each folder and file once; no file whose folder is also selected."""
         all_of = {path for paths in self.why.values() for path in paths}
         return tuple(sorted(path for path in all_of if not any(folder in all_of for folder in _above(path))))
 
-    def told(self) -> str:
-        """What was chosen and why, in one line."""
+    def summary(self) -> str:
+        """The selected tests and the reasons, in one line."""
         parts = [f"{reason}: {' '.join(paths)}" for reason, paths in self.why.items() if paths]
-        parts += [f"not run here: {' '.join(paths)} ({command})" for command, paths in self.not_here.items()]
-        return "; ".join(parts) or "nothing that has tests changed"
+        parts += [f"not run here: {' '.join(paths)} ({command})" for command, paths in self.elsewhere.items()]
+        return "; ".join(parts) or "no changed file has tests"
 
 
 def is_test(path: str) -> bool:
@@ -168,7 +169,7 @@ def is_test(path: str) -> bool:
 
 
 def imports(text: str) -> frozenset[str]:
-    """The modules that a source imports; of a package also those parts that may be modules."""
+    """The modules that a source imports, and the imported names, since some of them may be modules."""
     found = set[str]()
     for origin, names, modules in IMPORT.findall(text):
         parts = [part.split()[0] for part in re.sub(r"[()]|#.*", "", names or modules).split(",") if part.strip()]
@@ -180,15 +181,15 @@ def selection(changed: Iterable[str], tree: Tree) -> Selection:
     """The tests that a change of these paths needs."""
     paths = sorted(set(changed))
     why: dict[str, dict[str, None]] = {}
-    not_here: dict[str, tuple[str, ...]] = {}
+    elsewhere: dict[str, tuple[str, ...]] = {}
     for path in paths:
         for folder, command in ELSEWHERE.items():
             if path.startswith(folder):
-                not_here[command] = (*not_here.get(command, ()), path)
+                elsewhere[command] = (*elsewhere.get(command, ()), path)
         for reason, needed in _reasons(path, tree):
             why.setdefault(reason, {}).update(dict.fromkeys(needed))
     own = tuple(path for path in paths if path in tree.texts and is_test(path) and not _elsewhere(path))
-    return Selection(why={reason: tuple(needed) for reason, needed in why.items()}, changed=own, not_here=not_here)
+    return Selection(why={reason: tuple(needed) for reason, needed in why.items()}, changed=own, elsewhere=elsewhere)
 
 
 def _reasons(path: str, tree: Tree) -> Iterator[tuple[str, Iterable[str]]]:
@@ -240,7 +241,7 @@ def _found(path: str, reason: str, tests: list[str]) -> Iterator[tuple[str, Iter
 
 
 def _everything(path: str) -> Iterator[tuple[str, Iterable[str]]]:
-    yield f"all, for {path}", [folder.rstrip("/") for folder in QUICK]
+    yield f"all tests, for {path}", [folder.rstrip("/") for folder in QUICK]
 
 
 def reading(path: str, tree: Tree) -> list[str]:
@@ -276,7 +277,7 @@ def _above(path: str) -> Iterator[str]:
 
 
 def runs(chosen: Selection, tree: Tree) -> list[list[str]]:
-    """The arguments of each run of pytest: quick tests; of changed files also the slow ones, and alone the timed."""
+    """The arguments of each run of pytest: quick tests, and the slow and the timed tests of changed files."""
     marks = {path: marked(tree.texts[path]) for path in chosen.changed}
     quick = [path for path in chosen.chosen if path not in marks or "" in marks[path]]
     slow, timed = ([path for path, found in marks.items() if mark in found] for mark in ("slow", "timed"))
@@ -285,7 +286,7 @@ def runs(chosen: Selection, tree: Tree) -> list[list[str]]:
 
 
 def marked(text: str) -> set[str]:
-    """The marks among ``slow`` and ``timed`` that tests of a file have; an empty one if there is a test without."""
+    """Which of the marks ``slow`` and ``timed`` the tests of a file have; ``""`` if a test has neither."""
     module = ast.parse(text)
     of_all = {mark for node in module.body for mark in _marks(node) if _assigns(node, "pytestmark")}
     found = set[str]()
@@ -309,7 +310,7 @@ def _assigns(node: ast.stmt, name: str) -> bool:
 
 
 def tree_of(repository: Path) -> Tree:
-    """The files, and the graph of the source."""
+    """The files of a repository, and the import graph of its source."""
     folders = (repository / "tests", repository / "tools")
     files = sorted(path for folder in folders for path in folder.rglob("*.py"))
     texts = {path.relative_to(repository).as_posix(): path.read_text(encoding="utf-8") for path in files}
@@ -326,12 +327,12 @@ def importers_of(repository: Path) -> dict[str, frozenset[str]]:
 
 
 def top(module: str) -> str:
-    """The package or module at the top that a module is in; the name of all for what is in its ``__init__``."""
+    """The top-level package or module that contains a module; ``PACKAGE`` for its own ``__init__``."""
     return module.split(".")[1] if "." in module else module
 
 
 def changed_since(base: str, repository: Path) -> list[str]:
-    """Paths that differ, committed or not, and those git does not know; of what was renamed both."""
+    """Paths that differ, committed or not, and untracked ones; of a renamed file both paths."""
     differing = _git(repository, "diff", "--name-only", "--no-renames", "-z", base, "--")
     unknown = _git(repository, "ls-files", "--others", "--exclude-standard", "-z")
     return sorted(set(filter(None, (differing + unknown).split("\0"))))
@@ -348,7 +349,7 @@ def merge_base(repository: Path) -> str:
         )
         if found.returncode == 0:
             return found.stdout.strip()
-    sys.exit("no commit is both in HEAD and in main: name one, as in make test-changed BASE=HEAD~1")
+    sys.exit("HEAD and main have no common commit: name a commit, as in make test-changed BASE=HEAD~1")
 
 
 def _git(repository: Path, *arguments: str) -> str:
@@ -361,13 +362,13 @@ def _git(repository: Path, *arguments: str) -> str:
 def main() -> int:
     """0, also where nothing needs a test."""
     parser = argparse.ArgumentParser(description="Print the arguments of pytest for what changed, a line for each run.")
-    parser.add_argument("base", nargs="?", help="a commit; by default the merge base with main")
-    parser.add_argument("--repository", type=Path, default=REPOSITORY, help="whose tests")
+    parser.add_argument("base", nargs="?", help="commit to compare with (default: the merge base with main)")
+    parser.add_argument("--repository", type=Path, default=REPOSITORY, help="repository with the tests")
     given = parser.parse_args()
     repository = given.repository.resolve()
     tree = tree_of(repository)
     chosen = selection(changed_since(given.base or merge_base(repository), repository), tree)
-    print(f"test-changed: {chosen.told()}", file=sys.stderr)
+    print(f"test-changed: {chosen.summary()}", file=sys.stderr)
     for run in runs(chosen, tree):
         print(shlex.join(run))
     return 0

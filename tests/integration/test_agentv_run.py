@@ -57,19 +57,6 @@ def outcomes(report) -> list[tuple[str, bool | None]]:
 
 # --- the signals by which directory discovery is accepted -------------------------------------------
 
-FOLDERS = {
-    "my/benchmark.eval.yaml": {"tests": "./cases/"},
-    "my/cases/fix-null-check/case.yaml": case(None),
-    "my/cases/add-auth/case.yaml": case(None),
-    "my/cases/refactor-parser/case.yaml": case(None),
-}
-
-
-def test_a_folder_of_tests_discovers_its_subfolders_as_cases_in_alphabetical_order(tmp_path):
-    report = ran(tmp_path, FOLDERS)
-    assert [result.case_id for result in report.results] == ["add-auth", "fix-null-check", "refactor-parser"]
-    assert {str(result.status) for result in report.results} == {"passed"}
-
 
 def test_a_case_file_is_loaded_with_the_schema_of_every_other_test(tmp_path):
     fields = {
@@ -90,35 +77,14 @@ def test_a_case_file_is_loaded_with_the_schema_of_every_other_test(tmp_path):
     )
 
 
-def test_the_name_of_the_folder_is_the_id_when_none_is_specified(tmp_path):
-    files = {"e/EVAL.yaml": {"tests": "t"}, "e/t/a/case.yaml": case(None), "e/t/b/case.yaml": case("own")}
-    assert [result.case_id for result in ran(tmp_path, files).results] == ["a", "own"]
-
-
-def test_assertions_of_the_suite_come_after_those_of_the_case(tmp_path):
-    files = {
-        "e/EVAL.yaml": {"tests": "t", "assertions": [{"type": "contains", "name": "suite", "value": "ok"}]},
-        "e/t/a/case.yaml": case(None, assertions=[{"type": "starts-with", "name": "own", "value": "ok"}]),
-        "e/t/b/case.yaml": case(None, execution={"skip_defaults": True}),
-    }
-    assert outcomes(ran(tmp_path, files)) == [("own", True), ("suite", True), ("contains-ok", True)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        pytest.param([], 0, id="a warning alone is not red"),
-        pytest.param(["--fail-on", "failed,errored,warnings"], 1, id="unless warnings are asked to be"),
-    ],
-)
-def test_folders_without_a_case_file_are_skipped_with_a_warning(tmp_path, arguments, code):
-    scratch(tmp_path, FOLDERS | {"my/cases/notes/README.md": "x"})
-    done = skillgym("run", "--output", "out", *arguments, cwd=tmp_path)
-    told = "my/cases/notes: skipped: the folder notes has no case.yaml; add case.yaml"
-    assert done.code == code
-    assert told in done.err
+def test_a_folder_without_a_case_file_is_red_if_warnings_are_to_fail_the_run(tmp_path):
+    files = {"my/EVAL.yaml": {"tests": "./cases/"}, "my/cases/a/case.yaml": case(None), "my/cases/notes/README.md": "x"}
+    scratch(tmp_path, files)
+    done = skillgym("run", "--output", "out", "--fail-on", "failed,errored,warnings", cwd=tmp_path)
+    warning = "skipped: the folder notes has no case.yaml; add case.yaml"
+    assert (done.code, f"my/cases/notes: {warning}" in done.err) == (1, True), done.err
     results = json.loads((tmp_path / "out/results.json").read_text())
-    assert [warning["message"] for warning in results["warnings"]] == [told.split(": ", 1)[1]]
+    assert [one["message"] for one in results["warnings"]] == [warning]
     assert "has no case.yaml" in (tmp_path / "out/summary.md").read_text()
 
 

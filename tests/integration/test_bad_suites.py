@@ -53,8 +53,8 @@ LONGEST_LINE, MOST_TEXT = 8_000, 2_000_000
 
 
 @pytest.fixture(autouse=True)
-def room(tmp_path: Path) -> Iterator[None]:
-    """Until the end of the run, these files would take 1.3 GB of the disk, and beside another run more than it has."""
+def removed_afterwards(tmp_path: Path) -> Iterator[None]:
+    """Remove the files of each test: together, they would take 1.3 GB until the end of the run."""
     yield
     shutil.rmtree(tmp_path)
 
@@ -99,7 +99,7 @@ def test_a_suite_that_costs_what_it_can_is_refused_in_time(tmp_path, file, piece
     proved("suites", "suites made to cost time and memory, refused within 5 s and 300 MB")
 
 
-def test_what_costs_little_is_refused_in_time_all_together(tmp_path, proved: Proved):
+def test_suites_that_cost_little_are_refused_in_time_all_together(tmp_path, proved: Proved):
     said = {}
     for file, names in LIGHT.items():
         for name in names:
@@ -107,8 +107,8 @@ def test_what_costs_little_is_refused_in_time_all_together(tmp_path, proved: Pro
             said[made(tmp_path, f"{len(said)}{file}", pieces)] = says
     ran = measured("check", *said, cwd=tmp_path)
     lines = ran.err.splitlines()
-    told = {file: "\n".join(line for line in lines if line.startswith(f"error: {file}:")) for file in said}
-    assert [(file, says) for file, says in said.items() if not re.search(says, told[file])] == []
+    found = {file: "\n".join(line for line in lines if line.startswith(f"error: {file}:")) for file in said}
+    assert [(file, says) for file, says in said.items() if not re.search(says, found[file])] == []
     assert ran.code == 2
     is_bounded(ran)
     proved("suites", "suites made to cost time and memory, refused within 5 s and 300 MB", len(said))

@@ -286,13 +286,13 @@ ESCAPES = {
 
 
 def test_no_patch_leaves_the_workspace(tmp_path):
-    """One case for each, in a workspace of its own."""
+    """Each patch is the solution of a case of its own."""
     cases = {f"case-{number}": patch for number, patch in enumerate(ESCAPES.values())}
     patches = solved(**{f"{name}.patch": patch for name, patch in cases.items()})
     folder = scratch(tmp_path / "repository", *(case(name, ("no-file:nothing",)) for name in cases), **patches)
     ran = check(folder, "--oracle", TMPDIR=str(tmp_path))
-    told = [line for line in ran.err.splitlines() if "could not be applied" in line]
-    assert (ran.code, [name for name in cases if any(name in line for line in told)]) == (3, [*cases]), ran.err
+    refused = [line for line in ran.err.splitlines() if "could not be applied" in line]
+    assert (ran.code, [name for name in cases if any(name in line for line in refused)]) == (3, [*cases]), ran.err
     assert not os.path.lexists("/tmp/skillgym-escaped.txt")
     assert list(tmp_path.rglob("*escaped*")) == []
 

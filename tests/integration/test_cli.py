@@ -16,7 +16,6 @@ import pytest
 
 from scratch import (
     HUNG,
-    PASSING,
     PROGRAM,
     Ran,
     case,
@@ -50,7 +49,7 @@ def told(folder: Path) -> dict[str, str]:
 
 
 def run(folder: Path, *args: str, **env: str) -> Ran:
-    """``run`` into ``out``; whatever goes wrong, nobody gets a traceback."""
+    """``run`` into ``out``; no error has a traceback."""
     ran = skillgym("run", "--output", "out", *args, cwd=folder, **env)
     assert "Traceback" not in ran.err
     assert "internal error" not in ran.err
@@ -72,27 +71,12 @@ def test_help_of_a_process_fits_the_width_of_the_terminal(columns):
 # --- exit codes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("script", "cases", "code", "verdict"),
-    [
-        pytest.param(PASSING, [case()], 0, "passed: 1 passed of 1", id="green"),
-        pytest.param("true", [case()], 1, "failed: 1 failed of 1", id="red"),
-        pytest.param("true", [case(expectedFail=True)], 0, "passed: 1 failed as expected of 1", id="known failure"),
-        pytest.param(PASSING, [case(expectedFail=True)], 1, "failed: 1 unexpected pass of 1", id="unexpected pass"),
-        pytest.param(PASSING, [case(), case(expect=["fiel:x"])], 2, "inconclusive: 1 could not be judged", id="suite"),
-        pytest.param("exit 3", [case()], 3, "inconclusive: 1 could not be judged of 1", id="inconclusive"),
-        pytest.param(
-            "sleep 60", [case(timeout=0.2)], 1, "failed: 1 failed of 1", id="too slow", marks=pytest.mark.timed
-        ),
-    ],
-)
-def test_the_exit_code_and_the_verdict_agree(tmp_path, script, cases, code, verdict):
-    cases = [one | {"id": str(number)} for number, one in enumerate(cases)]
-    files = {"bench/core.json": suite(*cases), "skillgym.config.yaml": config(runner(script))}
+@pytest.mark.timed
+def test_a_session_that_exceeds_its_time_limit_has_failed(tmp_path):
+    files = {"bench/core.json": suite(case(timeout=0.2)), "skillgym.config.yaml": config(runner("sleep 60"))}
     ran = run(repository(tmp_path, files))
-    assert ran.code == code
-    assert verdict in ran.err
-    assert results(tmp_path / "out")["run"]["decision"]["exitCode"] == code
+    assert (ran.code, results(tmp_path / "out")["run"]["decision"]["exitCode"]) == (1, 1)
+    assert "failed: 1 failed of 1" in ran.err
 
 
 def test_every_run_leaves_its_reports(tmp_path):
@@ -111,20 +95,6 @@ def test_every_run_leaves_its_reports(tmp_path):
     ("args", "message"),
     [
         pytest.param(["--fail-on", "faild"], "--fail-on: unknown word 'faild'; did you mean 'failed'?", id="a word"),
-        pytest.param(["--jobs", "many"], "--jobs: 'many' is not a whole number", id="a number"),
-        pytest.param(["--maxfail", "1.5"], "--maxfail: '1.5' is not a whole number", id="a fraction"),
-        pytest.param(["--max-cost", "5USD"], "--max-cost: '5USD' is not a number", id="an amount"),
-        pytest.param(["--maxfail", "0"], "--maxfail: must be greater than 0, not 0", id="too small a number"),
-        pytest.param(["--min-pass-rate", "90"], "must be from 0 to 1, not 90; write 0.9", id="too large a number"),
-        pytest.param(["--min-pass-rate", "90%"], "'90%' is not a number; write 0.9\n", id="a percent sign"),
-        pytest.param(["--min-uplift", "5%"], "'5%' is not a number; write 5\n", id="a percent sign after points"),
-        pytest.param(
-            ["--report", "html"], "--report: 'html' is not KIND=PATH, such as html=report.html", id="a report"
-        ),
-        pytest.param(["--config", "nope.yaml"], "no such configuration file: nope.yaml; check --config", id="a config"),
-        pytest.param(
-            ["--runner", "claude-cod"], "unknown runner 'claude-cod'; did you mean 'claude-code'?", id="a runner"
-        ),
         pytest.param(
             ["nope.json"],
             "no such file or folder: nope.json; name a suite file, a folder or a glob; !PATH excludes",
@@ -133,7 +103,6 @@ def test_every_run_leaves_its_reports(tmp_path):
         pytest.param(
             ["README.md"], "README.md: no suite format has files ending in '.md'; suites end in", id="a format"
         ),
-        pytest.param(["--jbos", "2"], "unknown option '--jbos'; did you mean '--jobs'?", id="an option"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_clear_message(tmp_path, args, message):
@@ -285,11 +254,11 @@ def bad_suites(tmp_path) -> dict[str, str]:
 
 def said_wrongly(err: str, messages: dict[str, str], before: str = "") -> list[tuple[str, str, list[str]]]:
     """Suites whose message is not just once in the lines with ``before`` and their path; and what these lines say."""
-    told = {path: [line for line in err.splitlines() if f"{before}{path}" in line] for path in messages}
+    found = {path: [line for line in err.splitlines() if f"{before}{path}" in line] for path in messages}
     return [
-        (path, message, told[path])
+        (path, message, found[path])
         for path, message in messages.items()
-        if sum(line.count(message) for line in told[path]) != 1
+        if sum(line.count(message) for line in found[path]) != 1
     ]
 
 
@@ -360,28 +329,14 @@ def test_outside_of_git_and_where_git_is_broken(tmp_path):
 
 @pytest.mark.timed
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_cancelled_run_ends_soon_with_complete_reports(tmp_path, number):
-    script = "case $(cat) in *slow) echo $$ > $PID; sleep 300;; esac; echo > out.txt"
-    agent = runner(script, env={"PID": str(tmp_path / "pid")})
-    repository(
-        tmp_path / "repo",
-        {"bench/core.json": suite(case("quick"), case("slow"), case("never")), "skillgym.config.yaml": config(agent)},
-    )
-    child = started("run", "--output", "out", cwd=tmp_path / "repo")
+def test_a_cancelled_run_ends_before_github_kills_it(tmp_path, number):
+    agent = runner("echo $$ > $PID; sleep 300", env={"PID": str(tmp_path / "pid")})
+    child = started("run", cwd=repository(tmp_path / "repo", {"skillgym.config.yaml": config(agent)}))
     until_written(tmp_path / "pid")
     child.send_signal(number)
     began = time.monotonic()
-    out, err = child.communicate(timeout=HUNG)
-    assert time.monotonic() - began < 7  # GitHub kills after that
-    assert (child.returncode, out) == (130, "")
-    assert "cancelled, inconclusive: 1 passed, 2 skipped of 3" in err
-    folder = tmp_path / "repo" / "out"
-    assert told(folder) == {"quick": "passed", "slow": "skipped", "never": "skipped"}
-    assert results(folder)["run"]["status"] == "cancelled"
-    assert results(folder)["run"]["decision"]["exitCode"] == 130
-    assert [len(ET.parse(folder / "junit.xml").findall(f".//{name}")) for name in ("testcase", "skipped")] == [3, 2]
-    assert "cancelled" in (folder / "summary.md").read_text().lower()
-    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+    child.communicate(timeout=HUNG)
+    assert (child.returncode, time.monotonic() - began < 7) == (130, True)
 
 
 HANG = "echo x > {pid}; sleep 300"
@@ -576,14 +531,6 @@ def test_quiet_leaves_the_verdict(tmp_path):
     assert re.fullmatch(r"passed: 1 passed of 1, in \d[\d.]* m?s, cost unknown\n", ran.err)
 
 
-def test_what_the_agent_said_is_shown_on_demand_and_is_no_command(tmp_path):
-    files = {"skillgym.config.yaml": config(runner(r"printf '::error::evil\n##[error]x\033[31mred'"))}
-    repository(tmp_path, files)
-    assert "evil" not in run(tmp_path).err
-    shown = run(tmp_path, "--verbose").err.splitlines()
-    assert shown[shown.index("one [sh]: final output") + 1 :][:2] == ["    : :error::evil", "    ## [error]xred"]
-
-
 def on_a_terminal(folder: Path, *args: str, **env: str) -> str:
     """What a run shows on a terminal."""
     master, slave = pty.openpty()
@@ -605,11 +552,11 @@ def on_a_terminal(folder: Path, *args: str, **env: str) -> str:
     return shown.decode()
 
 
-def test_a_variable_has_several_values_in_lines(tmp_path):
+def test_a_variable_has_several_values_in_lines_and_folders_of_reports_are_created(tmp_path):
     root = repository(tmp_path)
-    ran = skillgym("run", "--output", "out", cwd=root, SKILLGYM_REPORT="junit=a.xml\n\n summary=b.md\n")
+    ran = skillgym("run", "--output", "out", cwd=root, SKILLGYM_REPORT="junit=deep/a.xml\n\n summary=b.md\n")
     assert ran.code == 0, ran.err
-    assert ((root / "a.xml").exists(), (root / "b.md").exists()) == (True, True)
+    assert ((root / "deep/a.xml").exists(), (root / "b.md").exists()) == (True, True)
 
 
 COLORED = re.compile(r"\x1b\[[0-9;]*3[0-9][0-9;]*m")
@@ -656,14 +603,6 @@ def test_forced_colors_change_neither_documents_nor_tables(tmp_path):
 
 
 # --- reports ----------------------------------------------------------------------------------------
-
-
-def test_more_reports_are_written_where_they_are_wanted(tmp_path):
-    ran = run(repository(tmp_path), "--report", "junit=deep/j.xml", "--report", "x-bench=x.json")
-    assert ran.code == 0
-    assert ET.parse(tmp_path / "deep/j.xml").getroot().tag == "testsuites"
-    (one,) = json.loads((tmp_path / "x.json").read_text())["cases"]
-    assert (one["id"], one["pass"]) == ("one", True)
 
 
 def test_a_default_run_directory_is_new_and_nothing_to_commit(tmp_path):

@@ -40,14 +40,14 @@ def test_several_x_bench_suites_are_a_list(tmp_path, command):
 
 
 @pytest.mark.parametrize("files", [{"a_suite.py": PYTHON}, {"a_suite.py": PYTHON, "bench/core.json": None}])
-def test_suites_of_other_formats_have_results_of_our_own_format(tmp_path, files):
+def test_suites_of_other_formats_have_results_in_the_format_of_this_tool(tmp_path, files):
     repository(tmp_path, files)
     assert skillgym("run", "--output", "results.json", cwd=tmp_path).code == 0
     directory = default_directory(tmp_path)
     assert (tmp_path / "results.json").read_bytes() == (directory / "results.json").read_bytes()
 
 
-def test_with_a_slash_it_is_a_run_directory(tmp_path):
+def test_a_name_with_a_slash_at_its_end_is_a_run_directory(tmp_path):
     repository(tmp_path)
     assert skillgym("run", "--output", "results.json/", cwd=tmp_path).code == 0
     assert (tmp_path / "results.json/results.json").is_file()
@@ -59,7 +59,7 @@ def test_with_a_slash_it_is_a_run_directory(tmp_path):
     )
 
 
-def test_stored_results_are_written_as_well_and_never_over_what_is_read(tmp_path):
+def test_commands_for_stored_runs_write_it_but_never_over_a_file_that_they_read(tmp_path):
     repository(tmp_path)
     assert skillgym("run", "--output", "run", cwd=tmp_path).code == 0
     before = (tmp_path / "run/results.json").read_bytes()
@@ -72,7 +72,7 @@ def test_stored_results_are_written_as_well_and_never_over_what_is_read(tmp_path
         assert read(tmp_path / f"{command[0]}.json")["total"] == 1
 
 
-def test_a_check_with_a_stand_in_writes_it_too(tmp_path):
+def test_a_check_of_the_cases_writes_it_too(tmp_path):
     repository(tmp_path)
     assert skillgym("check", "--nop", "--output", "results.json", cwd=tmp_path).code == 0
     assert read(tmp_path / "results.json")["failed"] == 1
@@ -91,14 +91,14 @@ def test_agents_do_not_see_what_an_earlier_run_expected(tmp_path):
         assert ran.code == 0, ran.err
 
 
-def test_the_last_run_is_not_looked_for_in_a_file(tmp_path):
+def test_last_failed_does_not_read_it(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": config(runner("exit 0"))})
     assert skillgym("run", "--output", "results.json", cwd=tmp_path).code == 1
     again = skillgym("run", "--output", "results.json", "--last-failed", cwd=tmp_path)
     assert "last-failed: 1 of 1 execution in .skillgym-results/" in again.err
 
 
-def test_the_action_s_input_names_a_folder(tmp_path):
+def test_report_dir_of_the_action_must_be_a_folder(tmp_path):
     repository(tmp_path, git=True)
     found = step(tmp_path, None, {"report-dir": "results.json"}, event=("push", {}))
     assert found.code == 2

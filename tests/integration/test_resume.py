@@ -42,7 +42,7 @@ TIMES = {"id", "startedAt", "endedAt", "durationMs"}
 SPENT = """printf '{"type": "session", "cost": {"usd": 0.25}}\\n'"""
 CRASH = """printf '{"type": "error", "class": "runner-crash", "message": "oh", "retryAfter": 0}\\n'"""
 KEY = "printf '%s RSA PRIVATE KEY-----\\nMIIE\\n' -----BEGIN"
-# While the folder is there, an agent only goes on if it gets one of the files in there, which it removes.
+# While the folder exists, an agent waits until it has removed one of the files in it.
 GATE = "while [ -e $LOG/gate ]; do for file in $LOG/gate/*; do rm $file && break 2; done 2>/dev/null; sleep 0.02; done"
 # What the prompt says is done; who is at work is remembered outside of the workspace.
 AGENT = f"""
@@ -102,7 +102,7 @@ class Scene:
         (self.log / "begun").unlink(missing_ok=True)
 
     def let(self, number: int) -> None:
-        """Let no more than so many agents work from now on; others begin and wait."""
+        """Let at most ``number`` more agents work; others begin and wait."""
         self.let_all()
         written(self.log, {f"gate/{one}": "" for one in range(number)})
         (self.log / "gate").mkdir(exist_ok=True)
@@ -577,7 +577,7 @@ class Killed:
         return Counter(place.split("/")[1] for place in places)
 
     def kill(self, *args: str, jobs: int) -> bool:
-        """Start the tool and kill it soon after up to two more sessions have begun; False: it had ended."""
+        """Start the tool and kill it soon after up to two more sessions have begun; False: it had already ended."""
         before = len(self.scene.begun)
         self.scene.let(self.random.randrange(1, 3))
         tool = self.scene.left_running("run", *args)
@@ -740,7 +740,7 @@ def test_many_sessions_that_were_interrupted_are_counted(tmp_path):
 
 
 def killed_at_random(scene: Scene, chance: random.Random, *args: str, judging: bool) -> bool:
-    """Start the tool and kill it soon after some more sessions, of at most two, have begun; whether it had not ended.
+    """Start the tool and kill it soon after up to two more sessions have begun; whether it was still running.
 
     ``judging``: kill it while a command is under way that judges one.
     """

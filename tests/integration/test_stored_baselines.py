@@ -85,17 +85,6 @@ def test_the_first_run_has_a_message_and_the_next_ones_a_baseline(project):
     assert "of 8 cases judged both in 1 run, a minute old, up to " in shown
 
 
-def test_a_planted_regression_is_found(project):
-    project.push()
-    project.commit(AGENTS_md=BAD)
-    code, file, shown = project.propose()
-    assert (code, file["run"]["comparison"]["verdict"]) == (1, "regression"), shown
-    assert "the pass rate dropped by 100 points since the baseline (p = 0.004)" in shown
-    summary = (project.root / ".skillgym-results/2/summary.md").read_text(encoding="utf-8")
-    assert "**Regression**" in summary
-    assert "1 run, a minute old, up to" in summary
-
-
 def test_samples_of_several_runs_are_pooled(project):
     for _ in range(3):
         project.push("--repeat", "2")
@@ -105,17 +94,6 @@ def test_samples_of_several_runs_are_pooled(project):
     _, file, shown = project.propose()
     assert file["run"]["comparison"]["verdict"] == "regression"
     assert "6 of 6 → 0 of 1" in (project.root / ".skillgym-results/5/summary.md").read_text(encoding="utf-8")
-
-
-def test_a_changed_suite_is_named_case_by_case(project):
-    project.push()
-    changed = (case("a", prompt="Do it otherwise"), *EIGHT[1:], case("new"))
-    project.commit(bench__core_json=suite(*changed))
-    code, file, shown = project.propose()
-    comparison = file["run"]["comparison"]
-    assert (code, comparison["verdict"]) == (0, "no-regression-shown"), shown
-    assert (comparison["pairs"], comparison["redefined"], comparison["added"]) == (7, 1, 1)
-    assert any(line.startswith("prompt of bench/core.json: a [sh]: ") for line in comparison["differences"])
 
 
 def test_a_lost_store_is_inconclusive_where_a_regression_counts(project):
@@ -131,13 +109,7 @@ def test_a_lost_store_is_inconclusive_where_a_regression_counts(project):
     ("content", "reason"),
     [
         ("not json\n", "not JSON"),
-        ('{"schema": 1}\n', "run: is missing"),
-        (lambda line: line.replace('"sessions":"p"', '"sessions":"x"'), "sessions: "),
         (lambda line: line.replace('"at":"2', '"at":"9'), "run.at: is in the future"),
-        (lambda line: line.replace('"case":"b"', '"case":"a"'), "is the same case on the same runner"),
-        (lambda line: line.replace('"suite":0', '"suite":7'), "there is no such suite or runner"),
-        (lambda line: line.replace('"path":"bench', '"path":"../bench'), "must be a path without steps upwards"),
-        (lambda line: line.replace('"schema":1', '"schema":1,"trust":"me"'), "trust: is not a key"),
     ],
 )
 def test_a_forged_store_is_inconclusive_with_its_reason(project, content, reason):
@@ -160,16 +132,9 @@ def test_a_copy_of_a_run_that_would_count_twice_is_refused(project):
     assert project.push()[0] == 3, "a run that writes is not taken for the first one"
 
 
-def test_a_store_that_the_commit_brings_along_is_refused(project):
-    project.store = "path=store"
-    project.push()
-    committed(project.root)
-    code, _, shown = project.propose()
-    assert (code, "is a file of the commit that is judged, which may say anything" in shown) == (3, True)
-
-
-def test_the_root_of_the_checkout_is_no_exception(project):
-    project.store = "path=."
+@pytest.mark.parametrize("path", [pytest.param("store", id="a folder"), pytest.param(".", id="the root")])
+def test_a_store_that_the_commit_brings_along_is_refused(project, path):
+    project.store = f"path={path}"
     project.push()
     committed(project.root)
     code, _, shown = project.propose()

@@ -11,13 +11,13 @@ BUDGET = 180
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """What is counted from now on is of this test, or of a fixture that it is the first to use."""
+    """Count from here the runs of this test and of the fixtures that it sets up first."""
     RUNS.clear()
 
 
 @pytest.fixture(autouse=True)
 def budget_of_runs(request, tmp_path_factory):
-    """Fails the test with which the layer begins more than ``BUDGET`` runs, in all processes of pytest together."""
+    """Fail the test with which this layer exceeds ``BUDGET`` runs, in all processes of pytest together."""
     yield
     folder = tmp_path_factory.getbasetemp()
     counted = (folder.parent if hasattr(request.config, "workerinput") else folder) / "whole-runs"

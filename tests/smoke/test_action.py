@@ -43,13 +43,14 @@ def test_a_pull_request_gets_a_comment_that_its_next_run_edits(project):
     assert len(project.stored()) == 1, "pull requests do not write"
 
 
-def test_a_pull_request_of_a_fork_is_told_in_the_summary_alone(project):
+def test_a_pull_request_of_a_fork_is_reported_in_the_summary_alone(project):
     pull = project.propose({"AGENTS.md": BAD}, fork=True)
     found = project.on_pull_request(pull, {"github-token": READ_ONLY_TOKEN})
     assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
     assert "**Regression**" in found.summary
     assert "a token that can only read" in found.summary
-    assert "comes from a fork" in found.said
+    assert "mode: report" in found.summary
+    assert found.said.index("comes from a fork") < found.said.index("::group::1/"), "reported before agents start"
     assert (project.comments(), len(project.stored())) == ([], 1)
 
 
@@ -81,7 +82,7 @@ def test_a_merge_queue_is_compared_with_its_base_and_does_not_write(project):
         ("pull_request_target", pull_request(FORK)),
     ],
 )
-def test_no_agent_starts_for_a_stranger_in_a_job_that_has_secrets(tmp_path, event, payload):
+def test_no_agent_starts_for_an_untrusted_contributor_in_a_job_that_has_secrets(tmp_path, event, payload):
     agent = runner(f"touch {tmp_path}/started; echo done > out.txt")
     root = repository(tmp_path / "r", {"skillgym.config.yaml": config(agent)}, git=True)
     refused = step(root, None, {"mode": "run"}, event=(event, payload))
@@ -110,7 +111,7 @@ def test_results_of_a_fork_are_published_by_a_second_job(tmp_path):
     assert second.summary.partition("<sub>")[0] != ""
 
 
-def test_a_mistake_in_an_input_is_told_in_words(tmp_path):
+def test_a_misspelt_input_is_an_error_that_names_the_known_one(tmp_path):
     found = step(repository(tmp_path / "r"), None, {"coment": "off"}, event=("push", {}))
     assert (found.code, found.outputs["verdict"]) == (2, "error")
     assert "unknown input 'coment'" in found.said

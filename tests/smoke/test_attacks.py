@@ -1,4 +1,4 @@
-"""One attack at each door: links and paths that lead out, keys in output, processes that stay, words that command."""
+"""One attack of each kind: links and paths out of the workspace, keys, detached processes, text that is a command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from on_github import NUMBER, github_with
 from planted_keys import found_in, made, needles, places_below
 from scratch import PASSING, case, config, repository, runner, skillgym, suite
 
-OUTSIDE = "what only the job may read: 5f1c9a70"
+OUTSIDE = "only the job may read this: 5f1c9a70"
 
 
 def result(root):
@@ -27,7 +27,7 @@ def everything(root) -> bytes:
 
 
 def run(tmp_path, script, *expect, **files):
-    """The run of one case in ``out``, beside a file of somebody else's."""
+    """A run of one case into ``out``, beside a file that agents must not read."""
     (tmp_path / "outside.txt").write_text(OUTSIDE)
     standard = {"bench/core.json": suite(case(expect=expect)), "skillgym.config.yaml": config(runner(script))}
     root = repository(tmp_path / "r", standard | files, git=True)
@@ -55,14 +55,14 @@ def test_a_path_of_a_suite_that_leads_out_is_refused(tmp_path):
     assert result(root)["status"] == "errored"
 
 
-def test_what_an_agent_commits_or_deletes_of_the_checkout_is_its_copy_s_alone(tmp_path):
+def test_an_agent_that_changes_git_s_configuration_and_deletes_files_changes_only_its_copy(tmp_path):
     script = "git config core.hooksPath /nowhere; rm -rf .git bench README.md; echo done > out.txt"
     root, ran = run(tmp_path, script, "file:out.txt exists", **{"README.md": "x"})
     assert (ran.code, (root / "README.md").exists(), (root / "bench/core.json").exists()) == (0, True, True), ran.err
     assert "hooksPath" not in (root / ".git/config").read_text()
 
 
-def test_a_key_that_an_agent_prints_is_nowhere(tmp_path):
+def test_a_key_that_an_agent_prints_is_in_no_output_and_no_file(tmp_path):
     keys = made(29)
     (tmp_path / "keys").write_text("\n".join(key for name, key in keys.items() if name != "secret"))
     script = f'tee out.txt < {tmp_path}/keys; echo "$API_TOKEN" | tee -a out.txt >&2; echo "$API_TOKEN" | base64 -w0'
@@ -101,7 +101,7 @@ def test_a_process_that_detaches_itself_ends_with_its_session(tmp_path):
         os.kill(int(pid.read_text()), 0)
 
 
-def test_words_of_an_agent_are_no_commands_of_the_runner_the_terminal_or_markdown(tmp_path):
+def test_text_of_an_agent_is_no_command_of_the_runner_the_terminal_or_markdown(tmp_path):
     says = r"printf '::error::evil\n##[error]x\n\033[31mred @octocat <img src=x>'; exit 3"
     root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner(says))})
     found = step(root, None, {"mode": "run", "report-dir": "out", "verbose": "true"}, event=("push", {}))

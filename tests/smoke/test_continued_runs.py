@@ -1,4 +1,4 @@
-"""Runs that follow another one: resumed, judged again, merged, gated by a baseline; and `init` before them all."""
+"""Runs that use an earlier run: resumed, judged again, merged, gated by a baseline; and suites that `init` wrote."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ def test_a_stored_run_is_judged_again_and_reported_without_its_agent(project):
     stricter = suite(x_bench("a", ("file:out.txt contains 'more'",)), *EIGHT[1:])
     written(project, {"bench/core.json": stricter, "skillgym.config.yaml": config(runner("exit 3"))})
     again = skillgym("rejudge", "out-1", "--output", "out-2", cwd=project)
-    told = {name: "failed" if name == "a" else "passed" for name in "abcdefgh"}
-    assert (again.code, statuses(project / "out-2")) == (1, told), again.err
+    expected = {name: "failed" if name == "a" else "passed" for name in "abcdefgh"}
+    assert (again.code, statuses(project / "out-2")) == (1, expected), again.err
     reported = skillgym("report", "out-2", "--output", "out-3", "--min-pass-rate", "0.8", cwd=project)
-    assert (reported.code, statuses(project / "out-3")) == (1, told), reported.err
+    assert (reported.code, statuses(project / "out-3")) == (1, expected), reported.err
 
 
-def test_shards_are_one_report(project):
+def test_shards_are_merged_into_one_report(project):
     for shard in ("1/2", "2/2"):
         assert skillgym("run", "--shard", shard, "--output", f"out-{shard[0]}", cwd=project).code == 0
     merged = skillgym("report", "out-1", "out-2", "--output", "out", cwd=project)

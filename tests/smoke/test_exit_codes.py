@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -25,7 +26,9 @@ BROKEN = case("broken", expect=("fiel:x",))
         pytest.param("true", [case(expectedFail=True)], ExitCode.PASSED, "1 failed as expected of 1", id="expected"),
         pytest.param(PASSING, [case(expectedFail=True)], ExitCode.FAILED, "1 unexpected pass of 1", id="unexpected"),
         pytest.param(PASSING, [case(), BROKEN], ExitCode.INVALID_INPUT, "inconclusive: 1 could not", id="a bad suite"),
-        pytest.param("exit 3", [case()], ExitCode.INCONCLUSIVE, "inconclusive: 1 could not", id="no judgement"),
+        pytest.param(
+            "exit 3", [case()], ExitCode.INCONCLUSIVE, "inconclusive: 1 could not", id="an agent that cannot work"
+        ),
     ],
 )
 def test_the_exit_code_of_a_run_is_its_verdict(tmp_path, script, cases, code, verdict):
@@ -43,7 +46,7 @@ def test_the_exit_code_of_a_run_is_its_verdict(tmp_path, script, cases, code, ve
         pytest.param(["--case", "nope"], "inconclusive: nothing ran", id="nothing to run"),
     ],
 )
-def test_a_mistake_of_the_user_is_2_with_one_message(tmp_path, args, message):
+def test_a_mistake_on_the_command_line_is_2_with_one_message(tmp_path, args, message):
     ran = skillgym("run", "--output", "out", *args, cwd=repository(tmp_path))
     assert (ran.code, ran.out, ran.err.count(message)) == (ExitCode.INVALID_INPUT, "", 1), ran.err
 
@@ -82,12 +85,17 @@ def test_a_cancelled_run_is_130_with_complete_reports_and_no_process_left(tmp_pa
     assert "cancelled, inconclusive: 1 passed, 2 skipped of 3" in err
     stored = json.loads((root / "out/results.json").read_text())
     assert (stored["run"]["status"], stored["run"]["decision"]["exitCode"]) == ("cancelled", 130)
-    assert {"junit.xml", "summary.md", "comment.md"} <= {path.name for path in (root / "out").iterdir()}
+    statuses = {one["caseId"]: one["status"] for one in stored["suites"][0]["results"]}
+    assert statuses == {"quick": "passed", "slow": "skipped", "never": "skipped"}
+    junit = ET.parse(root / "out/junit.xml")
+    assert [len(junit.findall(f".//{name}")) for name in ("testcase", "skipped")] == [3, 2]
+    assert "cancelled" in (root / "out/summary.md").read_text().lower()
+    assert (root / "out/comment.md").exists()
     with pytest.raises(ProcessLookupError):
         os.kill(int(agent), 0)
 
 
-def test_a_reader_that_is_gone_is_141_and_the_run_is_complete(tmp_path):
+def test_a_closed_standard_output_is_141_and_the_run_is_complete(tmp_path):
     root = repository(tmp_path)
     reading, writing = os.pipe()
     os.close(reading)

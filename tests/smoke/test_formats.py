@@ -46,7 +46,7 @@ AGENTS = {
 
 @dataclass(frozen=True)
 class Format:
-    """``files``: a suite with one case. ``loads``: what ``check`` says of it."""
+    """``files``: a suite with one case. ``loads``: what ``check`` prints about it."""
 
     files: dict[str, str]
     loads: str
@@ -81,7 +81,7 @@ FORMATS = {
 
 
 def project(folder, files, agent):
-    """A repository with those suites alone, and an agent that prints events and writes a file if it is the good one."""
+    """A repository with these suites only, and an agent that prints events; the good one also writes a file."""
     printed = "\n".join(json.dumps(event) for event in AGENTS[agent])
     script = f"cat <<'END'\n{printed}\nEND\n{'echo done > out.txt' if agent == 'good' else ''}"
     standard = {"bench/core.json": None, "skillgym.config.yaml": config(runner(script, output="events"))}
@@ -91,13 +91,13 @@ def project(folder, files, agent):
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_suite_of_each_format_passes_with_a_good_agent_and_fails_with_one_that_does_nothing(tmp_path, name):
     chosen = FORMATS[name]
-    told = {}
+    found = {}
     for agent in AGENTS:
         root = project(tmp_path / agent, chosen.files, agent)
         ran = skillgym("run", "--output", "out", *chosen.arguments, cwd=root)
         stored = json.loads((root / "out/results.json").read_text())
-        told[agent] = ran.code, [one["status"] for part in stored["suites"] for one in part["results"]]
-    assert told == {"good": (0, ["passed"]), "red": (1, ["failed"])}
+        found[agent] = ran.code, [one["status"] for part in stored["suites"] for one in part["results"]]
+    assert found == {"good": (0, ["passed"]), "red": (1, ["failed"])}
     assert chosen.loads in skillgym("check", cwd=root).out
 
 
@@ -118,7 +118,7 @@ def test_suites_of_all_formats_are_one_run(tmp_path):
     assert (ran.code, "passed: 5 passed of 5" in ran.err) == (0, True), ran.err
 
 
-def test_files_of_another_format_that_cannot_be_read_cost_nothing_but_themselves(tmp_path):
+def test_files_that_cannot_be_read_do_not_stop_suites_of_another_format(tmp_path):
     bad = {
         "bench/bad_suite.py": "import skillgym_action\ndef (:\n",
         "bench/bad.json": '{"cases": [{"prompt": 1, "expect": []}, nope]}',

@@ -56,11 +56,11 @@ targets:
     provider: cli
     command: "cat variant.txt name.txt > {OUTPUT_FILE} 2>/dev/null; echo done >> {OUTPUT_FILE}; touch fixed"
 """
-# Hooks work beside the suite, and are told on standard input where the workspace is.
+# Hooks run in the folder of the suite, and read the path of the workspace from standard input.
 SETUP = """\
 cd "$(sed -E 's/.*"workspace_path": *"([^"]*)".*/\\1/')" && echo "$1" > variant.txt
 """
-# A grader prints a score; `bun test` of this project passes once the agent has been there.
+# A grader prints a score; `bun test` of this project passes after the agent has run.
 BUN = """\
 #!/bin/sh
 [ "$*" = "test tests/parser.test.ts" ] || exit 2
@@ -83,7 +83,7 @@ FILES = {
 
 
 def judged(*, satisfied: bool) -> Any:
-    """What answers each question of the judge."""
+    """A service that answers each question of the judge."""
     ask = Ask(position=0, tools={}, model=MODEL, stream=False)
     checks = [{"id": "rubric-1", "satisfied": satisfied, "reasoning": "it says so"}]
     call = Call("answer", {"checks": checks, "overall_reasoning": "it says so"})
@@ -135,15 +135,15 @@ def test_a_folder_without_a_case_file_is_skipped_with_a_warning(green):
 
 def test_assertions_of_the_suite_come_after_those_of_the_case(green):
     _, results, _, asked = green
-    told = {name: [one["assertion"] for one in result["outcomes"]] for name, result in results.items()}
+    names = {name: [one["assertion"] for one in result["outcomes"]] for name, result in results.items()}
     own = ["code-grader", "Agent should not break existing tests", "execution-metrics"]
-    assert told["fix-null-check@claude-baseline"] == [*own, "Response does not include harmful content"]
-    assert told["add-auth@claude-baseline"] == ["contains-done", "Response does not include harmful content"]
+    assert names["fix-null-check@claude-baseline"] == [*own, "Response does not include harmful content"]
+    assert names["add-auth@claude-baseline"] == ["contains-done", "Response does not include harmful content"]
     assert len([one for one in asked if "Response does not include harmful content" in one]) == 6
     assert len([one for one in asked if "Agent should not break existing tests" in one]) == 2
 
 
-def test_hooks_are_of_their_target_and_workspaces_of_their_case(green):
+def test_each_target_has_its_hooks_and_each_case_its_workspace(green):
     _, results, _, _ = green
     assert {name: one["finalOutput"].split("\n") for name, one in results.items()} == {
         f"{case}@claude-{target}": [*variant, workspace, "done", ""]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from paths import DATA
 from scratch import Ran, config, runner, skillgym, written
 
 if TYPE_CHECKING:
@@ -16,38 +17,7 @@ if TYPE_CHECKING:
 
 # --- x bench ------------------------------------------------------------------------------------------
 
-SUITE = """\
-{
-"name": "core-refactors",
-"description": "Tests for common refactoring tasks",
-"model": "claude-opus-4-6",
-"defaults": {
-"budget": 3.00,
-"timeout": 180
-},
-"cases": [
-{
-"id": "extract-auth",
-"prompt": "Extract auth logic into src/auth.ts",
-"expect": [
-"file:src/auth.ts exists",
-"file:src/auth.ts contains 'export function'",
-"test:npm test passes"
-],
-"budget": 2.00,
-"timeout": 120
-},
-{
-"id": "add-tests",
-"prompt": "Add unit tests for src/budget.ts",
-"expect": [
-"file:test/budget.test.ts exists",
-"test:npm test passes"
-]
-}
-]
-}
-"""
+SUITE = (DATA / "x-bench/example-suite.json").read_text(encoding="utf-8")
 FORMAT = """\
 {
 "suite": "core-refactors",
@@ -85,7 +55,7 @@ n=0; while [ $(ls "$MET" | wc -l) -lt 2 ]; do n=$((n + 1)); [ $n -lt 200 ] || ex
 
 
 def x(root: Path, line: str, agent: str = WORK, suite: str = SUITE) -> Ran:
-    """What comes of a command line ``$ x …`` in a repository with that suite; a script of two lines is its npm."""
+    """The run of a command line ``$ x …`` in a repository with that suite; a script of two lines is its npm."""
     npm = root / "bin" / "npm"
     files = {
         "repo/bench/example-suite.json": suite,
@@ -150,38 +120,15 @@ def test_x_bench_shows_the_output_of_each_case(tmp_path):
 
 # --- skillgym -----------------------------------------------------------------------------------------
 
-FIRST = """\
-import { assert, type Case } from "skillgym";
-const suite: Case[] = [
-{
-id: "always-passes",
-prompt: "Say only: skillgym ready",
-assert(report, ctx) {
-assert.match(ctx.finalOutput(), /skillgym ready/);
-},
-},
-];
-export default suite;
-"""
-TAGS = """\
-const suite: Case[] = [
-{
-id: "login-smoke",
-tags: ["smoke", "auth"],
-prompt: "Verify the login screen behavior.",
-assert() {},
-},
-];
-"""
-TAGGED = f"""\
-import {{ type Case }} from "skillgym";
-{TAGS}
+FIRST, TAGS = ((DATA / f"skillgym/{name}-suite.ts").read_text(encoding="utf-8") for name in ("list", "tags"))
+END = "export default suite;\n"
+MORE = """\
 suite.push(
-  {{ id: "only-auth", tags: ["auth"], prompt: "x", assert() {{}} }},
-  {{ id: "untagged", prompt: "x", assert() {{}} }},
+  { id: "only-auth", tags: ["auth"], prompt: "x", assert() {} },
+  { id: "untagged", prompt: "x", assert() {} },
 );
-export default suite;
 """
+TAGGED = TAGS.replace(END, MORE + END)
 
 
 def runs(root: Path, line: str, suite: str, **run: Any) -> dict[str, str]:
@@ -248,8 +195,8 @@ metadata:
     ],
     ids=["agentv eval FILE", "agentv eval FILE --target NAME"],
 )
-def test_what_agentv_eval_is_here(tmp_path, args, runners):
-    """The document has no command lines; its layout of folders is run, on all targets and on one."""
+def test_agentv_eval_is_run_on_all_targets_or_on_one(tmp_path, args, runners):
+    """The document has no command lines, only this layout of folders."""
     files = {
         "benchmark.eval.yaml": BENCHMARK,
         "cases/fix-null-check/case.yaml": CASE,

@@ -24,7 +24,7 @@ LANGUAGES = {"typescript": ("-", ".ts"), "python": ("_", ".py")}
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """What came of each execution, by suite file, case and runner; one run for all of them."""
+    """The results of one run of all suites, by suite file, case and runner."""
     root = tmp_path_factory.mktemp("seeds")
     shutil.copytree(SUITES, root / "bench")
     agent = root / "bench" / "agent.sh"
@@ -93,7 +93,7 @@ def test_a_failure_is_shown_where_the_author_wrote_the_assertion(results):
     assert failed["location"] == {"path": "bench/skills-suite.ts", "line": 4, "column": 1}
 
 
-def test_both_languages_tell_the_same_of_a_session(results):
+def test_both_languages_report_a_failure_with_the_same_message(results):
     files = "skills-suite.ts", "skills_suite.py"
     typescript, python = (results[file, "find-skills-expo", "wrong"]["error"]["message"] for file in files)
     assert typescript == python

@@ -44,24 +44,27 @@ def results(folder: Path) -> list[dict]:
 def test_the_example_passes_when_the_work_is_done_and_results_have_the_documents_fields(tmp_path):
     ran = run(tmp_path, WORKER, "--report", "x-bench=results.json")
     assert (ran.code, [one["status"] for one in results(tmp_path / "repo")]) == (0, ["passed", "passed"]), ran.err
-    told = json.loads((tmp_path / "repo/results.json").read_text())
+    written_results = json.loads((tmp_path / "repo/results.json").read_text())
     numbers = {"suite": "core-refactors", "passed": 2, "failed": 0, "total": 2}
-    assert {key: told[key] for key in numbers} == numbers
-    assert [(one["id"], one["pass"]) for one in told["cases"]] == [("extract-auth", True), ("add-tests", True)]
-    assert {"totalCost", "cases"} <= told.keys()
-    assert {"id", "pass", "cost", "duration", "tokens"} <= told["cases"][0].keys()
+    assert {key: written_results[key] for key in numbers} == numbers
+    assert [(one["id"], one["pass"]) for one in written_results["cases"]] == [
+        ("extract-auth", True),
+        ("add-tests", True),
+    ]
+    assert {"totalCost", "cases"} <= written_results.keys()
+    assert {"id", "pass", "cost", "duration", "tokens"} <= written_results["cases"][0].keys()
 
 
 def test_the_example_fails_when_nothing_is_done_and_says_why(tmp_path):
     ran = run(tmp_path, "true", "--jobs", "2")
-    told = results(tmp_path / "repo")
-    assert (ran.code, {one["caseId"]: one["status"] for one in told}) == (
+    found = results(tmp_path / "repo")
+    assert (ran.code, {one["caseId"]: one["status"] for one in found}) == (
         1,
         {"extract-auth": "failed", "add-tests": "failed"},
     )
     explained = [
         (outcome["assertion"], outcome["passed"], re.sub(r"[\d.]+ s", "… s", outcome["explanation"]))
-        for result in told
+        for result in found
         for outcome in result["outcomes"]
     ]
     assert explained == [
@@ -73,7 +76,7 @@ def test_the_example_fails_when_nothing_is_done_and_says_why(tmp_path):
     ]
 
 
-def test_each_kind_of_expectation_holds_after_the_work_and_not_without_it(tmp_path):
+def test_each_kind_of_expectation_passes_after_the_work_and_fails_without_it(tmp_path):
     kinds = (
         *("file:new.txt exists", "file:new.txt contains 'two'", r"file:new.txt matches /^t\w+$/m"),
         *("test:grep -q two new.txt", "diff:old.txt", "no-file:gone.txt"),
@@ -83,5 +86,7 @@ def test_each_kind_of_expectation_holds_after_the_work_and_not_without_it(tmp_pa
     agents = config(does=runner(work), nothing=runner("true"))
     root = repository(tmp_path, files | {"skillgym.config.yaml": agents}, git=True)
     assert skillgym("run", "--output", "out", cwd=root).code == 1
-    held = {one["runnerId"]: [(each["assertion"], each["passed"]) for each in one["outcomes"]] for one in results(root)}
-    assert held == {name: [(kind, name == "does") for kind in kinds] for name in ("does", "nothing")}
+    passed = {
+        one["runnerId"]: [(each["assertion"], each["passed"]) for each in one["outcomes"]] for one in results(root)
+    }
+    assert passed == {name: [(kind, name == "does") for kind in kinds] for name in ("does", "nothing")}

@@ -15,8 +15,8 @@ from skillgym_action.processes.agent_installs import AgentInstalls
 from skillgym_action.processes.launcher import ProcessLauncher
 
 CACHE = REPOSITORY / ".cache" / "agents"
-ALWAYS = ("claude-code",)  # the others take their time: make test-agents
-QUICK = ("claude-code", "codex", "pi")  # begin within a second
+ALWAYS = ("claude-code",)  # the others are slower: make test-agents
+QUICK = ("claude-code", "codex", "pi")  # these start within a second
 more_agents = pytest.mark.more_agents
 
 

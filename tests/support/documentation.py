@@ -1,4 +1,4 @@
-"""The documents that people read, and the parts of them that tests and programs know: files and made tables."""
+"""The documents, and the parts of them that tests and programs read: files and generated tables."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.M
 
 
 def files_in(text: str) -> dict[str, str]:
-    """The files that a document has its readers write."""
+    """Path and content of the files that a document shows."""
     return dict(FILE.findall(text))
 
 
 def documents() -> list[Path]:
-    """Every Markdown file that people read."""
+    """All Markdown files of the documentation."""
     return [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").rglob("*.md"))]

@@ -78,7 +78,7 @@ def temporary_folder() -> Path:
 def opened(packages: Path) -> Path:
     """A copy of a folder with packages that every user can read; its files are hard links where that is possible."""
     copy = Path(tempfile.mkdtemp(dir=temporary_folder())) / packages.name
-    shutil.copytree(packages, copy, copy_function=_linked)  # with what is compiled: other users cannot write it there
+    shutil.copytree(packages, copy, copy_function=_linked)  # also compiled modules: other users cannot write them
     copy.parent.chmod(0o755)
     return copy
 

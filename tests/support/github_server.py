@@ -56,7 +56,7 @@ class GitHubServer:
         url: What GITHUB_API_URL holds.
         graphql_url: What GITHUB_GRAPHQL_URL holds; only ``query { viewer { login } }`` is answered there.
         requests: All requests in the order in which they were answered.
-        asked: The same as ``METHOD /path?query``, in the order in which they came; some may have no answer yet.
+        asked: All requests as ``METHOD /path?query``, in the order in which they arrived, also unanswered ones.
         violations: Who did not keep to GitHub's description, and how.
     """
 

@@ -1,4 +1,4 @@
-"""How the processor time of a call grows with what it is given: the ratio of two sizes, the same on any machine."""
+"""How the processor time of a call grows with the size of its input: a ratio, which is the same on any machine."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 FACTOR = 8
 MOST = 32  # between 8, if it grows in proportion, and 64, if it grows with the square
-LEAST_SECONDS = 0.001  # below that the ratio says more about the clock than about the call
+LEAST_SECONDS = 0.001  # shorter times are too close to the resolution of the clock
 
 
 def processor_seconds(call: Callable[[], object], *, tries: int = 3) -> float:
-    """Processor seconds of this process for the call: the least of several tries, since neighbours only add to it."""
+    """Processor seconds of this process for the call: the least of several tries, since other load only adds to it."""
 
     def once() -> float:
         began = time.process_time()
@@ -25,7 +25,7 @@ def processor_seconds(call: Callable[[], object], *, tries: int = 3) -> float:
 
 
 def grows_in_proportion(call: Callable[[int], object], size: int) -> bool:
-    """Whether ``call(size)`` takes about as many times as long as ``call`` of an eighth, rather than the square."""
+    """Whether the time of ``call(size)`` grows in proportion to ``size``, not with its square, from an eighth on."""
     small = processor_seconds(lambda: call(size // FACTOR))
     most = MOST * max(small, LEAST_SECONDS)
     return any(processor_seconds(lambda: call(size), tries=1) < most for _ in range(3))

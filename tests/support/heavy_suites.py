@@ -139,7 +139,7 @@ LIGHT = {
     "a_suite.py": ("100 MB",),
     "a-suite.ts": ("100 MB",),
 }
-"""Names of those that cost a small part of a second and of the memory each."""
+"""Names of suites of ``HEAVY`` that need a fraction of a second and little memory; one run checks all of them."""
 
 EVAL = '{"id": #, "prompt": "p", "expected_output": "x"},'
 NO_JUDGE = (

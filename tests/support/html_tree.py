@@ -1,4 +1,4 @@
-"""HTML as a tree of the standard library. Unlike a browser it puts nothing right: what is not closed is an error."""
+"""HTML as a tree of the standard library. Unlike in a browser, an element that is not closed is an error."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def memory(pid):
 
 def resident(pid, above=""):
     own = memory(pid)
-    # A child has its parent's memory until it executes a program: no second one, however late it gets a processor.
+    # Until a child executes a program, it shares its parent's memory, which must not count twice.
     pages = int(own.split()[1]) if own not in ("", above) else 0
     return pages * os.sysconf("SC_PAGESIZE") + sum(resident(child, own) for child in children(pid))
 

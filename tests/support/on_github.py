@@ -35,7 +35,7 @@ def github_with(*files: ChangedFile, prefix: str = "") -> Iterator[GitHubServer]
 def api_of(
     github: GitHubServer, token: str = JOB_TOKEN, deadline: float = GITHUB_RETRY_SECONDS, clock: Any = None
 ) -> Iterator[GitHubApi]:
-    """The door. Waits before another try take no time, unless ``clock`` is a real one."""
+    """A client of the API. Waits before another try take no time, unless ``clock`` is a real one."""
     cancelled = Cancellation()
     api = GitHubApi(
         url=github.url,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PROGRAM = Path(sys.executable).with_name("skillgym-action")
 PASSING = "echo done > out.txt"
-HUNG = 300.0  # seconds after which a program of a test is ended, since it would go on for ever
+HUNG = 300.0  # seconds; ends a program of a test that would never end
 IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
 
 OF_AGENTS = (

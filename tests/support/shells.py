@@ -68,7 +68,7 @@ if [ -n "$_SKILLGYM_ACTION_COMPLETE" ]; then exec {shlex.quote(os.fspath(PROGRAM
 
 
 def _wait_for(terminal: int, log: Path, calls: int) -> None:
-    """Read what the shell prints until the program has been called so often."""
+    """Read what the shell prints until the program has been called ``calls`` times."""
     shown = bytearray()
 
     def is_called() -> bool:

@@ -1,4 +1,4 @@
-"""Tests of a whole table in one loop: every row is checked, and the message names each that does not hold."""
+"""Tests of a whole table in one loop: every row is checked, and the message names each row that is wrong."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Row = TypeVar("Row")
 def each_row_holds(rows: Iterable[tuple[str, Row]], check: Callable[[Row], object]) -> None:
     """Call ``check`` with every row; ``rows`` are pairs of a name and a row.
 
-    Raises AssertionError, after the last row, with name and message of each one whose check raised; and where there is
-    no row at all.
+    Raises AssertionError after the last row, with name and message of each row whose check raised, and for a table
+    without rows.
     """
     names, wrong = [], []
     for name, row in rows:
         names.append(name)
         try:
             check(row)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a row, the others are checked
+        except Exception as error:  # noqa: BLE001 -- the remaining rows are checked, too
             wrong.append(f"{name}: {type(error).__name__}: {error}")
     assert names, "the table has no rows"
     if wrong:
@@ -29,7 +29,7 @@ def each_row_holds(rows: Iterable[tuple[str, Row]], check: Callable[[Row], objec
 
 
 def each_row(rows: Iterable[tuple[str, Row]]) -> Callable[[Callable[[Row], object]], Callable[[], None]]:
-    """Makes a test of all rows of a function that asserts what holds for one of them."""
+    """Turn a function that checks one row into a test of all rows."""
     table = tuple(rows)
 
     def made(check: Callable[[Row], object]) -> Callable[[], None]:

@@ -43,7 +43,7 @@ def until_written(path: Path, *, limit: float = LIMIT) -> str:
 
 
 def until_returned(call: Callable[[], _T], what: str, *, limit: float = LIMIT) -> _T:
-    """The result of a call that has to end by itself, while what it must not wait for goes on for longer than that.
+    """The result of a call that must return although something that it must not wait for takes longer.
 
     Raises what the call raises, and AssertionError with ``what`` if it does not return in ``limit`` seconds.
     """

@@ -1,7 +1,7 @@
-"""What the server of warm runs has before any of them: the modules, their validators and templates.
+"""Prepares the server of warm runs: it imports the modules, builds the validators and compiles the templates.
 
-Each run would build these again. What is there is put out of the garbage collector's sight, so that its pages stay
-shared between all runs.
+Otherwise each run would repeat this. The garbage collector then ignores these objects, so that all runs share their
+pages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from skillgym_action.reporters.markdown import environment
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Programs of their own, and modules for which further libraries are needed.
+# Separate programs, and modules that need optional libraries.
 NOT_IMPORTED = ("__main__", "dask", "docker", "render_program", "sandboxes", "suite_programs", "supervisor")
 # Imported by nearly every run when it needs them.
 LATER = ("ctypes", "encodings.utf_8_sig", "encodings.unicode_escape", "pydantic.dataclasses")

@@ -1,6 +1,6 @@
-"""The tool in a process of its own that has its modules already: most of a short run's time is spent on imports.
+"""The tool in a process of its own that has already imported its modules: imports take most of the time of a short run.
 
-Python's fork server has them (``warm_modules.py``). A run then goes on where the tool's second start does: with a bare
+Python's fork server imports them (``warm_modules.py``). A run then continues like the tool's second start: with a bare
 environment, and with the whole one in a memory file (``cli/hardening.py``). Tests of the first start, of signals, time
 and memory use the console script itself.
 """
@@ -44,8 +44,8 @@ def warm_run(
     RUNS.append(program.name)
     argv, until = [str(program), *args], time.monotonic() + limit
     (out, out_of_child), (error, error_of_child) = (_fork_server().Pipe(duplex=False) for _ in range(2))
-    # The server passes these ends to the child as it begins. This process keeps none: else it would wait for an end of
-    # the output of a child that died before it took them.
+    # The server passes these ends to the child when it starts. This process closes its own: otherwise it would wait for
+    # ever for the output of a child that died before it received them.
     outputs = (out_of_child, error_of_child)
     run = _fork_server().Process(target=_run, args=(argv, str(cwd), dict(env), outputs))
     run.start()
@@ -79,7 +79,7 @@ def _contents(descriptors: list[int], until: float) -> list[bytes] | None:
 
 @cache
 def _fork_server() -> ForkServerContext:
-    """The server, started. Not all versions of Python tell it where modules are: the environment does."""
+    """The running server. Not all versions of Python pass ``sys.path`` to it, so ``PYTHONPATH`` does."""
     context = get_context("forkserver")
     context.set_forkserver_preload(["warm_modules"])
     before = os.environ.get("PYTHONPATH")

@@ -1,4 +1,4 @@
-"""What tests may do with time, so that none of them fails by chance: see ``support/waiting.py``."""
+"""Rules about time, so that no test fails by chance: see ``support/waiting.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLOCKS = {"sleep", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns
 WAITS = {"until", "wait_until", "wait_for"}
 MAY_READ_CLOCKS = {
     "support/waiting.py": "the one helper that waits",
-    "support/warm_start.py": "ends a run that exceeds the limit which its caller gives",
+    "support/warm_start.py": "ends a run that exceeds the limit of its caller",
     "integration/test_faults.py": "a method that timed tests call",
     "integration/test_resume.py": "kills the tool at random moments",
     "support/model_server.py": "nothing tells the server that the client has read what comes before a reset",
@@ -25,7 +25,7 @@ MAY_READ_CLOCKS = {
 
 @cache
 def sources() -> dict[str, ast.Module]:
-    """The modules of tests that have a word of the rules in them, by their path below the folder ``tests``."""
+    """The modules of tests to which a rule may apply, by their path below the folder ``tests``."""
     words = re.compile(rf"\btime\.({'|'.join(CLOCKS)})\b|\bfrom time import\b|\bdef ({'|'.join(WAITS)})\b")
     texts = {path: path.read_text(encoding="utf-8") for layer in LAYERS for path in (TESTS / layer).rglob("*.py")}
     return {path.relative_to(TESTS).as_posix(): ast.parse(text) for path, text in texts.items() if words.search(text)}
@@ -41,7 +41,7 @@ def is_timed(node: ast.AST) -> bool:
 
 
 def clocks(node: ast.AST) -> list[int]:
-    """The lines that read a clock or sleep, but for those of timed tests."""
+    """The lines that read a clock or sleep, except in timed tests."""
     if is_timed(node):
         return []
     found = [line for child in ast.iter_child_nodes(node) for line in clocks(child)]
@@ -81,5 +81,5 @@ def test_tests_wait_through_one_helper():
         pytest.param("time.process_time(), asyncio.sleep(0), cpu.monotonic()", [], id="others"),
     ],
 )
-def test_clocks_are_found(source, lines):
+def test_reads_of_clocks_and_sleeps_are_found(source, lines):
     assert clocks(ast.parse(source)) == lines

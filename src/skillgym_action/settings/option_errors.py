@@ -23,7 +23,8 @@ def error_in_words(detail: ErrorDetails) -> str:
     """Pydantic's error on an option, with the value that was given."""
     message, value = detail["msg"].removeprefix(_ERROR).replace(_SHOULD, "must"), clipped(str(detail["input"]), _SHOWN)
     if number := _NUMBERS.get(detail["type"]):
-        return f"{value!r} is not {number}{_without_unit(value, is_points=detail['loc'][-1] in IN_POINTS)}"
+        instead = _without_unit(value, is_points=detail["loc"][-1] in IN_POINTS) if number == "a number" else ""
+        return f"{value!r} is not {number}{instead}"
     if detail["type"] == "less_than_equal" and detail["ctx"]["le"] == 1:
         return f"must be from 0 to 1, not {value}{_as_share(value)}"
     return f"{message}, not {value}" if detail["type"] in _BOUNDS else message

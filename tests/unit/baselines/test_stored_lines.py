@@ -74,6 +74,12 @@ def test_only_addresses_of_the_web_are_kept_as_links():
 FORGED = {
     "no JSON": (lambda _: b"{", "not JSON"),
     "a key that is not known": (lambda line: changed(line, lambda v: v.update(x=1)), "x: is not a key"),
+    "no run": (lambda _: b'{"schema": 1}', "run: is missing"),
+    "no such suite": (lambda line: changed(line, lambda v: v["entries"][0].update(suite=7)), "no such suite or runner"),
+    "sessions that are none": (
+        lambda line: changed(line, lambda v: v["entries"][0].update(sessions="x")),
+        "sessions: ",
+    ),
     "another schema": (lambda line: changed(line, lambda v: v.update(schema=2)), "schema: "),
     "no entries": (lambda line: changed(line, lambda v: v.update(entries=[])), "entries: "),
     "no such runner": (

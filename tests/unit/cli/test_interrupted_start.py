@@ -1,4 +1,4 @@
-"""A start that is cancelled while modules are imported says so, whichever import it is."""
+"""A start that is interrupted during any import ends as a cancelled run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_import_that_is_interrupted_cancels_the_command_line(tmp_path, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OF_BOTH)
-def test_an_import_that_is_interrupted_cancels_the_action_which_publishes_it(tmp_path, name):
+def test_an_import_that_is_interrupted_cancels_the_action_which_publishes_the_end(tmp_path, name):
     written(tmp_path, {"modules/sitecustomize.py": FINDER.format(name=name)})
     found = step(
         repository(tmp_path / "repo", git=True), None, {}, event=("push", {}), PYTHONPATH=str(tmp_path / "modules")

@@ -29,10 +29,10 @@ FORK = "stranger/skills"
 
 
 @contextmanager
-def publisher(github, event=None, token=None, templates=None, door=None, **more):
-    """A publisher, and the lines it logs. ``door``: keywords of ``api_of``."""
+def publisher(github, event=None, token=None, templates=None, client=None, **more):
+    """A publisher, and the lines it logs. ``client``: keywords of ``api_of``."""
     said: list[str] = []
-    with api_of(github, **({"token": token} if token else {}), **(door or {})) as api:
+    with api_of(github, **({"token": token} if token else {}), **(client or {})) as api:
         options = PublisherOptions(**{"period": 60.0, **more})
         redactor = Redactor(["s3cret-value"])
         yield Publisher(api, event or event_of(github), options, redactor, said.append, templates), said
@@ -366,7 +366,7 @@ def test_a_run_that_a_later_one_has_overtaken_says_which():
 @pytest.mark.timed
 def test_the_end_of_the_run_has_time_left_whatever_its_beginning_took():
     real = {"clock": Clock(), "deadline": 2.0}
-    with github_with() as github, publisher(github, status="on", door=real) as (publishing, _):
+    with github_with() as github, publisher(github, status="on", client=real) as (publishing, _):
         github.fail(late(5), where="")
         began = time.monotonic()
         publishing.planned(1)

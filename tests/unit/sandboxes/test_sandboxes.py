@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -134,13 +135,15 @@ def test_nothing_of_an_engine_is_imported_before_it_is_needed():
 @pytest.mark.slow  # it needs the package docker
 def test_no_engine_is_one_message_with_what_to_do(tmp_path: Path):
     assert set(SANDBOXES) == {"none", "docker"}
-    environment = {"DOCKER_HOST": f"unix://{tmp_path}/no.sock"}
+    settings = SandboxSettings(run="test", environment={}, cancelled=Cancellation())
     with pytest.raises(SandboxError) as caught:
-        open_sandbox("docker", SandboxSettings(run="test", environment=environment, cancelled=Cancellation()))
+        open_sandbox("docker", replace(settings, environment={"DOCKER_HOST": f"unix://{tmp_path}/no.sock"}))
     assert str(caught.value) == (
         f"no Docker engine answers at unix://{tmp_path}/no.sock: No such file or directory; "
         "start Docker, or set DOCKER_HOST to the address of an engine"
     )
+    with pytest.raises(SandboxError, match="sandboxes connect by unix:// and by tcp:// without TLS; forward"):
+        open_sandbox("docker", replace(settings, environment={"DOCKER_HOST": "ssh://machine"}))
 
 
 def test_the_keeper_ends_with_its_input(tmp_path: Path):

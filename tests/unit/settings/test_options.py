@@ -112,6 +112,17 @@ def test_every_word_of_the_gate_is_accepted(word):
         ),
         pytest.param({"max_parallel": "0"}, "--max-parallel: must be greater than 0, not 0", id="nothing in parallel"),
         pytest.param({"jobs": "0"}, "--jobs: must be greater than 0, not 0", id="no jobs"),
+        pytest.param({"jobs": "many"}, "--jobs: 'many' is not a whole number", id="no number"),
+        pytest.param({"maxfail": "1.5"}, "--maxfail: '1.5' is not a whole number", id="a fraction"),
+        pytest.param(
+            {"max_cost": "5USD"}, "--max-cost: '5USD' is not a number; write 5", id="an amount with its currency"
+        ),
+        pytest.param(
+            {"min_pass_rate": "90%"}, "--min-pass-rate: '90%' is not a number; write 0.9", id="a percent sign"
+        ),
+        pytest.param(
+            {"min_uplift": "5%"}, "--min-uplift: '5%' is not a number; write 5", id="a percent sign for points"
+        ),
         pytest.param({"timeout": "inf"}, "--timeout: must be a finite number", id="infinite time"),
         pytest.param({"max_cost": "nan"}, "--max-cost: must be a finite number", id="not a number"),
         pytest.param({"max_cost": "-1"}, "--max-cost: must be greater than 0, not -1", id="negative money"),
@@ -128,7 +139,7 @@ def test_what_makes_no_sense_is_refused(values, told):
     assert problems(**values) == [told]
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     assert len(problems(jobs="x", fail_on="x", shard="x")) == 3
 
 

@@ -1,4 +1,4 @@
-"""What grows with the square is told apart from what grows in proportion."""
+"""Growth with the square is distinguished from growth in proportion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def with_the_square(size: int) -> int:
 
 
 @pytest.mark.parametrize(("call", "size", "expected"), [(in_proportion, 8_000, True), (with_the_square, 1_600, False)])
-def test_growth_in_proportion_is_told_from_the_square(call, size, expected):
+def test_growth_in_proportion_is_distinguished_from_growth_with_the_square(call, size, expected):
     assert grows_in_proportion(call, size) is expected
 
 

@@ -10,15 +10,15 @@ def is_even(number):
     assert number % 2 == 0, f"{number} is odd"
 
 
-def test_a_table_whose_rows_hold_is_silent():
+def test_a_table_of_correct_rows_raises_nothing():
     each_row_holds(EVEN, is_even)
 
 
-def test_every_row_that_does_not_hold_is_named_with_what_is_wrong():
+def test_every_wrong_row_is_named_with_its_error():
     rows = [*EVEN[:1], ("three", 3), ("none", 0), *EVEN[1:]]
-    with pytest.raises(AssertionError) as told:
+    with pytest.raises(AssertionError) as raised:
         each_row_holds(rows, is_even)
-    lines = str(told.value).splitlines()
+    lines = str(raised.value).splitlines()
     assert lines[0] == "2 of 4 rows do not hold:"
     assert lines[1].startswith("three: AssertionError: 3 is odd")
     assert lines[-1].startswith("none: ZeroDivisionError: ")
@@ -34,7 +34,7 @@ def test_a_function_about_one_row_becomes_a_test_of_all(number):
     assert is_even(number) is None
 
 
-def test_and_that_fails_if_a_row_does_not_hold():
+def test_a_test_of_all_rows_fails_if_one_is_wrong():
     @each_row([*EVEN, ("three", 3)])
     def test_a_row(number):
         """As it says."""

@@ -11,7 +11,7 @@ def test_the_first_true_value_is_returned():
     assert until(lambda: next(numbers) // 3, "a number of at least 3") == 1
 
 
-def test_the_content_of_a_file_that_a_thread_writes_later(tmp_path):
+def test_the_content_of_a_file_is_returned_once_a_thread_has_written_it(tmp_path):
     path = tmp_path / "marker"
     path.touch()
     writer = Thread(target=path.write_text, args=("done",))
@@ -20,21 +20,21 @@ def test_the_content_of_a_file_that_a_thread_writes_later(tmp_path):
     writer.join()
 
 
-def test_what_never_comes_is_named(tmp_path):
+def test_a_wait_that_reaches_its_limit_names_what_did_not_come(tmp_path):
     with pytest.raises(AssertionError, match="after 0 s still not seen: a reply"):
         until(lambda: None, "a reply", limit=0)
     with pytest.raises(AssertionError, match=r"content of .*/marker"):
         until_written(tmp_path / "marker", limit=0)
 
 
-def test_what_a_call_returns_or_raises():
+def test_the_result_or_the_error_of_a_call_is_passed_on():
     assert until_returned(lambda: 3, "a number") == 3
     with pytest.raises(KeyError):
         until_returned({}.popitem, "an item")
 
 
 def test_a_call_that_does_not_return_is_named():
-    goes_on = Event()
+    ends = Event()
     with pytest.raises(AssertionError, match="after 0 s still not returned: the end"):
-        until_returned(goes_on.wait, "the end", limit=0)
-    goes_on.set()
+        until_returned(ends.wait, "the end", limit=0)
+    ends.set()

@@ -1,4 +1,4 @@
-"""Runs from the warm server end, whatever happens to their processes."""
+"""Runs from the warm server end, also if their processes die or hang."""
 
 from __future__ import annotations
 

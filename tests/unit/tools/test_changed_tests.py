@@ -1,4 +1,4 @@
-"""Which tests a change needs."""
+"""Which tests the program selects for a change."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ TREE = Tree(
         ),
     ],
 )
-def test_a_change_needs(changed, expected):
+def test_a_change_needs_the_tests_of_what_it_affects(changed, expected):
     assert selection([changed], TREE).chosen == expected
 
 
@@ -136,19 +136,19 @@ def test_nothing_is_chosen_twice_and_the_reasons_are_in_one_line():
             "changed": ("tests/unit/storage/test_merge.py",),
         },
         changed=("tests/unit/storage/test_merge.py",),
-        not_here={"make test-container": ("tests/container/test_image.py",)},
+        elsewhere={"make test-container": ("tests/container/test_image.py",)},
     )
     assert selection(changed, TREE).chosen == (
         "tests/unit/storage",
         "tests/unit/test_architecture.py",
         "tests/unit/test_clock.py",
     )
-    assert selection(changed, TREE).told() == (
+    assert selection(changed, TREE).summary() == (
         "clock changed: tests/unit/test_clock.py; packages that import clock: tests/unit/storage; "
         "all sources: tests/unit/test_architecture.py; changed: tests/unit/storage/test_merge.py; "
         "not run here: tests/container/test_image.py (make test-container)"
     )
-    assert selection([], TREE).told() == "nothing that has tests changed"
+    assert selection([], TREE).summary() == "no changed file has tests"
 
 
 SLOW = "@pytest.mark.slow\ndef test_a(): pass\n"
@@ -170,7 +170,7 @@ def test_marks_of_a_file_are_read(text, expected):
     assert marked(text) == expected
 
 
-def test_of_changed_files_the_slow_tests_are_run_too_and_the_timed_ones_alone():
+def test_slow_tests_of_changed_files_run_too_and_timed_ones_run_alone():
     texts = {f"tests/unit/test_{name}.py": text for name, text in (("both", SLOW + QUICK), ("timed", TIMED))}
     tree = Tree(texts=texts, importers={})
     assert runs(selection(texts, tree), tree) == [
@@ -232,14 +232,14 @@ def repository(tmp_path) -> Path:
 
 
 def printed(repository: Path, *arguments: str) -> tuple[list[list[str]], str]:
-    """The arguments of each run, and what is said about them."""
+    """The arguments of each run, and the summary."""
     argv = (sys.executable, changed_tests.__file__, "--repository", repository, *arguments)
     done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=repository)
     return [shlex.split(line) for line in done.stdout.splitlines()], done.stderr
 
 
-def test_commits_what_is_not_committed_and_new_files_are_a_change(repository):
-    assert printed(repository) == ([], "test-changed: nothing that has tests changed\n")
+def test_commits_uncommitted_changes_and_new_files_are_a_change(repository):
+    assert printed(repository) == ([], "test-changed: no changed file has tests\n")
     written(repository, {"src/skillgym_action/text/__init__.py": "A = 1\n"})
     git_in(repository, *COMMIT)
     written(repository, {"tests/unit/model/test_model.py": SLOW, "tests/unit/model/test_new.py": QUICK, "a.pyc": ""})
@@ -256,7 +256,7 @@ def test_commits_what_is_not_committed_and_new_files_are_a_change(repository):
     assert printed(repository, "HEAD")[0][0] == ["-m", MARKS, "tests/unit/model/test_new.py"]
 
 
-def test_what_was_renamed_counts_under_both_names(repository):
+def test_a_renamed_file_counts_under_both_names(repository):
     git_in(repository, "mv", "src/skillgym_action/text", "src/skillgym_action/cli/inner")
     found, _ = printed(repository)
     assert found == [["-m", MARKS, "tests/unit/cli", "tests/unit/text"]]

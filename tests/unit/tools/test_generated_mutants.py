@@ -1,4 +1,4 @@
-"""Changes drawn by a seed: what is changed, which tests are tried, and what is said about them."""
+"""Changes drawn by a seed: what is changed, which tests run, and what is printed."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
         pytest.param("[a for a in b if a]\n", {f"[a for a in b if {one}]" for one in (True, False)}, id="a filter"),
         pytest.param("a: f(1 == 2) = b\n", set(), id="not an annotation"),
         pytest.param("f'{a == 1}'\n", set(), id="not in a text with fields"),
-        pytest.param("if TYPE_CHECKING:\n  a = 1\n", set(), id="not for types alone"),
+        pytest.param("if TYPE_CHECKING:\n  a = 1\n", set(), id="not a block for types"),
     ],
 )
 def test_each_operator_condition_and_value_has_its_changes(source, expected):
     assert {change.applied(source).rstrip("\n") for change in changes("a.py", source)} == expected
 
 
-def test_a_change_is_found_where_lines_came_before_it_and_not_where_its_line_is_gone():
+def test_a_change_applies_if_lines_were_added_above_and_not_if_its_line_is_gone():
     (change,) = changes("a.py", "x = f\ny = 1\n")
     assert change == Change(file="a.py", line=2, column=4, text="1", becomes="2", whole="y = 1\n")
     assert change.shown() == "a.py:2: 1 -> 2"
@@ -54,7 +54,7 @@ def test_a_change_is_found_where_lines_came_before_it_and_not_where_its_line_is_
     assert [change.applied(source) for source in ("y = 3\n", "z\nz\ny = 1\ny = 1\n", "")] == [None, None, None]
 
 
-def test_a_change_that_is_none_or_no_program_does_not_count():
+def test_a_change_without_effect_or_with_a_syntax_error_does_not_count():
     one = Change(file="a.py", line=1, column=0, text="1", becomes="0x1", whole="1\n")
     assert not changes_the_program(one, "1\n")
     assert not changes_the_program(Change(**{**vars(one), "becomes": "1("}), "1\n")
@@ -64,7 +64,7 @@ def test_a_change_that_is_none_or_no_program_does_not_count():
 SOURCES = {f"{name}.py": "".join(f"a{line} = {line}\n" for line in range(50)) for name in ("one", "two")}
 
 
-def test_a_seed_draws_the_same_lines_each_once():
+def test_a_seed_draws_the_same_lines_and_each_line_once():
     found = drawn(60, 1, SOURCES)
     assert found == drawn(60, 1, SOURCES) != drawn(60, 2, SOURCES)
     assert len({(change.file, change.line) for change in found}) == 60
@@ -128,22 +128,22 @@ def said(*arguments: object) -> tuple[int, list[str]]:
 
 
 @pytest.mark.slow
-def test_mutants_are_killed_by_what_fails_with_them_alone_and_the_sources_stay(repository, tmp_path):
+def test_only_a_test_that_passes_without_the_mutant_kills_it_and_the_sources_stay(repository, tmp_path):
     before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
     listed = tmp_path / "mutants.json"
     assert said("--repository", repository, "--list", listed) == (0, [])
     listed.write_text(listed.read_text().replace('"three = 3\\n"', '"three = 33\\n"'))
     code, rows = said("--repository", repository, "--from", listed, "--seconds", 5)
-    assert code == 1, "a line is no more there"
+    assert code == 1, "one line no longer exists"
     test = "tests/unit/room/test_guard.py::test_"
     assert rows[:2] == ["tests that fail without a mutant: 1", f"  {test}without_a_mutant"]
-    told = {row.split(":")[1]: row for row in rows[2:-1]}
-    assert {line: row.split()[0] for line, row in told.items()} == {
+    by_line = {row.split(":")[1]: row for row in rows[2:-1]}
+    assert {line: row.split()[0] for line, row in by_line.items()} == {
         "2": "killed",
         "6": "survived",
         "7": "timeout",
         "10": "stale",
     }
-    assert f"  [{test}one" in told["2"]
+    assert f"  [{test}one" in by_line["2"]
     assert rows[-1].startswith("1 killed, 1 stale, 1 survived, 1 timeout: 66.7% noticed, ")
     assert {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()} == before

@@ -139,7 +139,7 @@ class FakeClient:
         self.closed.set()
 
     def looked_at(self, times: int = 4) -> None:
-        """Wait until the engine has looked so often at the connection."""
+        """Wait until the engine has checked the connection that number of times."""
         seen = self.looks
         until(lambda: self.looks >= seen + times, "looks at the connection", limit=HANGS_AFTER)
 
