@@ -9,7 +9,7 @@ import codecs
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from skillgym_action.documents.json_text import Extent, refuse_doubled
 from skillgym_action.documents.located_values import NotationError, key_path_text, too_deep
@@ -113,6 +113,9 @@ class JsonStream:
                 self._objects = objects  # it is wrong, or goes on in the next chunk
             else:
                 if end < len(self._text) or self._ended:
+                    containers = self._text.count("[", self._at, end) + self._text.count("{", self._at, end)
+                    if containers > MAX_DOCUMENT_DEPTH and _is_too_deep(value):  # Python 3.12 decodes such values
+                        raise too_deep(None)
                     self._at = end
                     return value
         return self._measured_value()
@@ -217,6 +220,15 @@ class JsonStream:
         """Raise NotationError about what comes next."""
         line, column = self._position_after(self._text[: self._at])
         raise NotationError(f"not JSON: {message}: line {line} column {column}")
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Whether a list or object is nested more than ``MAX_DOCUMENT_DEPTH`` levels deep."""
+    level = [value]
+    for _ in range(MAX_DOCUMENT_DEPTH):
+        members = (part for container in level for part in (container.values() if type(container) is dict else container))
+        level = [member for member in members if type(member) in (dict, list)]
+    return bool(level)
 
 
 def _no_constant(name: str) -> NoReturn:
