@@ -226,7 +226,9 @@ def _is_too_deep(value: Any) -> bool:
     """Whether a list or object is nested more than ``MAX_DOCUMENT_DEPTH`` levels deep."""
     level = [value]
     for _ in range(MAX_DOCUMENT_DEPTH):
-        members = (part for container in level for part in (container.values() if type(container) is dict else container))
+        members = (
+            part for container in level for part in (container.values() if type(container) is dict else container)
+        )
         level = [member for member in members if type(member) in (dict, list)]
     return bool(level)
 
