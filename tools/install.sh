@@ -53,20 +53,27 @@ has_node_package() {
   return 1
 }
 
+# Whether the virtual environment can be used: its Python starts, is recent enough, and has a whole pip.
+environment_works() {
+  $venv/bin/python -c 'import sys; import pip._internal.cli.main; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
 missing=()
 python=$(find_python)
+is_made=
+environment_works && is_made=yes
 if [ -z "$python" ]; then
-  missing+=("Python 3.11 or newer (found: $(python3 --version 2>&1 || true)): $(remedy python)")
-elif [ ! -x $venv/bin/pip ] && ! command -v uv >/dev/null && ! "$python" -c 'import ensurepip' 2>/dev/null; then
+  missing+=("Python 3.11 or newer (found: $(python3 --version 2>/dev/null || echo none)): $(remedy python)")
+elif [ -z "$is_made" ] && ! "$python" -c 'import ensurepip' 2>/dev/null; then
   missing+=("Python's module ensurepip: $(remedy venv)")
 fi
 command -v git >/dev/null || missing+=("git: $(remedy git)")
 if ! has_node_package && ! command -v node >/dev/null; then
   missing+=("Node.js 22.18 or newer, for suites in TypeScript: $(remedy nodejs)")
 fi
-free=$(df -Pm . | awk 'NR == 2 { print $4 }')
-if [ ! -e "$venv/$group" ] && [ "$free" -lt "$megabytes" ]; then
-  missing+=("$megabytes MB of disk in $PWD (free: $free MB): make clean, or free some space")
+if [ -n "$python" ] && { [ -z "$is_made" ] || [ ! -e "$venv/$group" ]; }; then
+  free=$("$python" -c 'import shutil; print(shutil.disk_usage(".").free >> 20)')
+  [ "$free" -ge "$megabytes" ] || missing+=("$megabytes MB of disk in $PWD (free: $free MB): make clean, or free some space")
 fi
 if [ ${#missing[@]} -gt 0 ]; then
   echo "Missing on this machine; nothing has been installed:" >&2
@@ -76,31 +83,40 @@ fi
 
 say() { echo "install: $*" >&2; }
 
-# An environment without pip is incomplete, and is created again.
-if [ ! -x $venv/bin/pip ] || ! $venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+# Without a network, ten retries of uv and of pip take half a minute.
+export UV_HTTP_RETRIES=${UV_HTTP_RETRIES:-1} PIP_RETRIES=${PIP_RETRIES:-1}
+
+made_with_uv() {
+  command -v uv >/dev/null || return 1
+  uv venv --quiet --seed --clear --python "$python" $venv && return
+  say "uv venv failed (exit code $?): using python -m venv"
+  return 1
+}
+
+if [ -z "$is_made" ]; then
   say "creating $venv with $("$python" --version)"
-  if command -v uv >/dev/null; then
-    uv venv --quiet --seed --clear --python "$python" $venv
-  else
-    "$python" -m venv --clear $venv
-  fi
+  made_with_uv || "$python" -m venv --clear $venv
 fi
 
 # In hash mode, pip resolves extras wrongly. The lock file is complete, so --no-deps is enough.
 locked=(--no-deps --requirement)
+with_pip() { $venv/bin/python -m pip install --quiet --compile "$@"; }
 uv=$(command -v uv || true)
 if [ -z "$uv" ]; then
-  [ -x $venv/bin/uv ] || $venv/bin/pip install --quiet --no-deps --requirement requirements/uv.txt || say "uv cannot be installed: using pip"
+  [ -x $venv/bin/uv ] || with_pip --no-deps --requirement requirements/uv.txt || say "uv cannot be installed: using pip"
   [ ! -x $venv/bin/uv ] || uv=$venv/bin/uv
 fi
 with_uv() { "$uv" pip install --quiet --python $venv/bin/python --compile-bytecode "$@"; }
-with_pip() { $venv/bin/pip install --quiet --compile "$@"; }
 install_packages() {
   if [ -n "$uv" ]; then
-    with_uv "$@" || { say "uv failed: using pip" && with_pip "$@"; }
-  else
-    with_pip "$@"
+    with_uv "$@" && return
+    say "uv failed (exit code $?): using pip"
   fi
+  with_pip "$@" || failed $?
+}
+failed() {
+  say "packages are downloaded from a package index, and could not be installed (exit code of pip: $1): check the network"
+  exit "$1"
 }
 
 say "installing packages for $group (up to $megabytes MB; takes about 30 s, without uv about 2 minutes)"

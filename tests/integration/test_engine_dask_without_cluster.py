@@ -19,7 +19,7 @@ from skillgym_action.engines.dask_remote import announce, survey
 from skillgym_action.model.errors import EngineError
 from skillgym_action.remote_limits import CLUSTER_SECONDS
 from skillgym_action.settings.engine_options import EngineOptions
-from waiting import LIMIT, until
+from waiting import LIMIT, until, until_blocked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ class Leaving(dict[str, Any]):
             if threading.current_thread().name == "workers" and not self.leaving:
                 self.leaving = threading.Thread(target=self.leave, daemon=True)
                 self.leaving.start()
-                self.leaving.join(0.2)
+                until_blocked(self.leaving)
             yield pair
 
 

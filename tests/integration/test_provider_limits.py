@@ -16,7 +16,7 @@ from waiting import until
 # so many have begun.
 TOGETHER = (
     "echo x >> $LOG/begun; i=0; "
-    "until [ $(wc -l < $LOG/begun) -ge {n} ] || [ $i -ge 1000 ]; do sleep 0.02; i=$((i+1)); done; sleep 0.05; "
+    "until [ $(wc -l < $LOG/begun) -ge {n} ] || [ $i -ge 6000 ]; do sleep 0.02; i=$((i+1)); done; sleep 0.05; "
     "echo $(( $(wc -l < $LOG/begun) - $(cat $LOG/ended 2>/dev/null | wc -l) )) >> $LOG/beside; echo x >> $LOG/ended"
 )
 BESIDE, THREE = TOGETHER.format(n=1), TOGETHER.format(n=3)

@@ -156,7 +156,6 @@ def test_a_worker_that_shuts_down_meanwhile_stops_waiting_for_hooks(
     closing = threading.Thread(target=pool.close, daemon=True)
     closing.start()
     until((tmp_path / "ending").exists, "the hooks of the slot")
-    closing.join(1)
     assert closing.is_alive()
     shutdown.set()
     until(lambda: not closing.is_alive(), "the end of the pool", limit=30)

@@ -164,7 +164,7 @@ def printed(report: RunReport) -> Iterator[tuple[str, str]]:
 def plan_of(report: RunReport) -> Plan:
     executions = tuple(
         Execution(
-            index=one.index, suite=one.suite, runner=one.runner, directory="", timeout=1, budget=1, model=one.model,
+            index=one.index, suite=one.suite, runner=one.runner, directory="", timeout=60, budget=1, model=one.model,
             case=BenchmarkCase(
                 id=one.case_id, prompt=one.prompt or "", location=one.location, assertions=(), tags=one.tags
             ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -21,7 +23,7 @@ def each_row_holds(rows: Iterable[tuple[str, Row]], check: Callable[[Row], objec
         names.append(name)
         try:
             check(row)
-        except Exception as error:  # noqa: BLE001 -- the remaining rows are checked, too
+        except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - the other rows are checked anyway
             wrong.append(f"{name}: {type(error).__name__}: {error}")
     assert names, "the table has no rows"
     if wrong:

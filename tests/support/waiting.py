@@ -6,6 +6,7 @@ what a test states: it only ends a test that would otherwise wait for ever.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, TypeVar
@@ -64,3 +65,15 @@ def until_returned(call: Callable[[], _T], what: str, *, limit: float = LIMIT) -
     if not results:
         raise AssertionError(f"after {limit:g} s still not returned: {what}")
     return results[0]
+
+
+def until_blocked(thread: threading.Thread, *, looks: int = 5) -> None:
+    """Wait until a thread waits, such as for a lock: it stays at one instruction. Returns, too, if it has ended."""
+    places: list[object] = []
+
+    def stays() -> bool:
+        frame = sys._current_frames().get(thread.ident or 0)
+        places.append(frame and (frame.f_code, frame.f_lasti))
+        return not thread.is_alive() or places[-looks:] == [places[-1]] * looks
+
+    until(stays, f"the thread {thread.name} waits")

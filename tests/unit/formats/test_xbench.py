@@ -434,9 +434,9 @@ def test_a_case_without_limits_has_those_of_the_tool():
 
 def test_limits_and_model_of_the_case_win_over_those_of_the_suite():
     suite = suite_with(
-        case(), case(id="b", budget=1, timeout=2.5, model="m"), model="s", defaults={"budget": 3, "timeout": 4}
+        case(), case(id="b", budget=1, timeout=7.5, model="m"), model="s", defaults={"budget": 3, "timeout": 4}
     )
-    assert [(each.budget, each.timeout, each.model) for each in suite.cases] == [(3, 4, "s"), (1, 2.5, "m")]
+    assert [(each.budget, each.timeout, each.model) for each in suite.cases] == [(3, 4, "s"), (1, 7.5, "m")]
     assert suite.default_timeout == 4
 
 

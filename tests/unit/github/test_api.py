@@ -19,7 +19,7 @@ from skillgym_action.cancellation import Cancellation
 from skillgym_action.clock import Clock
 from skillgym_action.github.api import GitHubApi, GitHubError
 from skillgym_action.network.proxies import network_from
-from waiting import until, until_returned
+from waiting import until, until_blocked, until_returned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -545,7 +545,7 @@ def test_two_threads_do_not_send_at_the_same_time(client, clock):
     with ScriptedServer(limited(1), Reply(body={"id": 1}), Reply(body={"id": 2})) as server:
         api = client(server.url)
         other = threading.Thread(target=lambda: api.post("/other", {}))
-        clock.during_a_wait = lambda: (other.start(), other.join(0.1))
+        clock.during_a_wait = lambda: (other.start(), until_blocked(other))
         api.post("/one", {})
         other.join()
     assert server.lines == ["POST /one", "POST /one", "POST /other"]

@@ -38,7 +38,7 @@ def test_tests_come_after_what_the_agent_left_is_removed():
 @pytest.mark.parametrize(("user", "image", "runs_as"), [("1000", "root", "1000"), (None, "app", "app")])
 def test_tests_run_as_the_user_of_the_task_or_the_image(user, image, runs_as):
     container = FakeContainer(tests={REWARD_TEXT: b"1"}, image_user=image)
-    outcome(container, HarborVerifier(tests=Path("/t"), timeout=1, user=user))
+    outcome(container, HarborVerifier(tests=Path("/t"), timeout=30, user=user))
     assert container.commands[-1].user == runs_as
 
 

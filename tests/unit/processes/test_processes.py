@@ -107,7 +107,9 @@ def test_standard_input_is_empty_unless_given(processes: ProcessLauncher, tmp_pa
 
 def test_a_program_that_is_not_there_is_a_value(processes: ProcessLauncher, tmp_path: Path) -> None:
     capture = processes.run(
-        Invocation(argv=("no-such-agent",), cwd=tmp_path, timeout=1), stdout=tmp_path / "out", stderr=tmp_path / "err"
+        Invocation(argv=("no-such-agent",), cwd=tmp_path, timeout=LIMIT),
+        stdout=tmp_path / "out",
+        stderr=tmp_path / "err",
     )
     assert capture.ending is Ending.NOT_STARTED
     assert capture.error == "cannot start 'no-such-agent': No such file or directory"
@@ -126,7 +128,7 @@ def test_a_program_that_is_not_executable_has_its_remedy(
 ) -> None:
     (tmp_path / "my agent").write_text("#!/bin/sh\n")
     program = argv.format(folder=tmp_path)
-    invocation = Invocation(argv=(program,), cwd=tmp_path, timeout=1, env={"PATH": str(tmp_path)})
+    invocation = Invocation(argv=(program,), cwd=tmp_path, timeout=LIMIT, env={"PATH": str(tmp_path)})
     capture = processes.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")
     remedy = f"run chmod +x {shown.format(folder=tmp_path)}"
     assert capture.error == f"cannot start {program!r}: Permission denied; {remedy}"
@@ -139,7 +141,7 @@ def test_a_program_that_is_executable_and_cannot_be_started_has_no_such_remedy(
     agent = tmp_path / "agent"
     agent.write_text(f"#!{tmp_path}/interpreter\n")
     agent.chmod(0o755)
-    invocation = Invocation(argv=(str(agent),), cwd=tmp_path, timeout=1)
+    invocation = Invocation(argv=(str(agent),), cwd=tmp_path, timeout=LIMIT)
     capture = processes.run(invocation, stdout=tmp_path / "out", stderr=tmp_path / "err")
     assert capture.error == f"cannot start '{agent}': Permission denied"
 
@@ -257,7 +259,7 @@ def test_a_cancellation_ends_what_runs_at_once(
 ) -> None:
     cancelling = threading.Thread(target=lambda: until((tmp_path / "begun").exists, "the program") and cancelled.set())
     cancelling.start()
-    capture = run(processes, tmp_path, "touch begun; sleep 15; touch went-on")
+    capture = run(processes, tmp_path, "touch begun; sleep 10; touch went-on")
     cancelling.join()
     assert (capture.ending, (tmp_path / "went-on").exists()) == (Ending.CANCELLED, False)
 

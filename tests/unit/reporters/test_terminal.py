@@ -165,7 +165,7 @@ def execution_of(result):
         case=case,
         runner=result.runner,
         directory="",
-        timeout=1,
+        timeout=60,
         budget=None,
         model=None,
     )

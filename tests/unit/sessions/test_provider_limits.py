@@ -151,11 +151,21 @@ def test_a_minute_with_a_rate_limit_is_not_quiet():
 # --- waiting ----------------------------------------------------------------------------------------
 
 
+class CountingClock(FakeClock):
+    """Counts how often it is read."""
+
+    reads = 0
+
+    def seconds(self) -> float:
+        self.reads += 1
+        return super().seconds()
+
+
 class Limits:
     """Limits of a run with a clock of tests."""
 
     def __init__(self, cancelled: Cancellation, **limits: int) -> None:
-        self.clock, self.lines = FakeClock(), []
+        self.clock, self.lines = CountingClock(), []
         self.cancelled = cancelled
         self.limits = ProviderLimits(limits, 16, self.clock, cancelled, self.lines.append)
 
@@ -178,6 +188,13 @@ class Limits:
             place.trouble = trouble
             return place.waited
 
+    def waited_for(self, session: threading.Thread) -> None:
+        """Start a session, which then looks at the clock again and again; one that has a place does so twice."""
+        before = self.clock.reads
+        session.start()
+        until(lambda: self.clock.reads >= before + 4 or not session.is_alive(), "a session that waits")
+        assert session.is_alive()
+
 
 @pytest.fixture
 def cancelled():
@@ -190,10 +207,8 @@ def test_a_session_waits_for_the_end_of_another_one(cancelled):
     first = threading.Thread(target=limits.session, kwargs={"waits_for": end})
     first.start()
     second = threading.Thread(target=lambda: waited.append(limits.session()))
-    until(lambda: limits.lines, "a session that has its place")
-    second.start()
-    second.join(0.3)
-    assert second.is_alive()
+    until(lambda: limits.clock.reads == 2, "a session that has its place")
+    limits.waited_for(second)
     end.set()
     second.join(20)
     first.join(20)
@@ -204,9 +219,7 @@ def test_a_session_waits_until_the_time_that_was_asked_for_has_passed(cancelled)
     limits, waited = Limits(cancelled), []
     limits.session(Trouble(kind="rate-limit", message="too many", retry_after=30))
     second = threading.Thread(target=lambda: waited.append(limits.session()))
-    second.start()
-    second.join(0.3)
-    assert second.is_alive()
+    limits.waited_for(second)
     limits.clock.pause(30, None)
     second.join(20)
     assert waited == [True]

@@ -241,11 +241,11 @@ def test_the_filters(tmp_path, options, run, expected):
     [
         pytest.param(["--timeout", "1"], {"SKILLGYM_TIMEOUT": "2"}, 1, id="the option wins"),
         pytest.param([], {"SKILLGYM_TIMEOUT": "2"}, 2, id="then the environment"),
-        pytest.param([], {}, 3, id="then the suite"),
+        pytest.param([], {}, 30, id="then the suite"),
     ],
 )
 def test_an_option_wins_over_the_environment(tmp_path, args, environment, timeout):
-    repository(tmp_path, {"bench/core.json": suite(case(timeout=3))})
+    repository(tmp_path, {"bench/core.json": suite(case(timeout=30))})
     ran = skillgym("run", "--dry-run", *args, cwd=tmp_path, **environment)
     assert ran.out.splitlines()[0] == f"bench/core.json one [sh] {timeout} s, $5.00"
 

@@ -24,6 +24,19 @@ def test_every_wrong_row_is_named_with_its_error():
     assert lines[-1].startswith("none: ZeroDivisionError: ")
 
 
+def test_a_row_that_fails_as_pytest_has_it_does_not_end_the_table():
+    def fails(number):
+        if number == 2:
+            pytest.fail("two")
+        with pytest.raises(ValueError, match="x"):
+            pass
+
+    with pytest.raises(
+        AssertionError, match=r"^2 of 2 rows do not hold:\ntwo: Failed: two\nfour: Failed: DID NOT RAISE"
+    ):
+        each_row_holds(EVEN, fails)
+
+
 def test_a_table_without_rows_is_an_error():
     with pytest.raises(AssertionError, match="the table has no rows"):
         each_row_holds([], is_even)

@@ -1,9 +1,9 @@
 from itertools import count
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 import pytest
 
-from waiting import until, until_returned, until_written
+from waiting import until, until_blocked, until_returned, until_written
 
 
 def test_the_first_true_value_is_returned():
@@ -31,6 +31,23 @@ def test_the_result_or_the_error_of_a_call_is_passed_on():
     assert until_returned(lambda: 3, "a number") == 3
     with pytest.raises(KeyError):
         until_returned({}.popitem, "an item")
+
+
+def test_a_thread_that_waits_for_a_lock_is_blocked_until_it_has_ended():
+    lock, entered = Lock(), []
+
+    def enter():
+        with lock:
+            entered.append(True)
+
+    thread = Thread(target=enter)
+    with lock:
+        thread.start()
+        until_blocked(thread)
+        assert (thread.is_alive(), entered) == (True, [])
+    thread.join()
+    until_blocked(thread)
+    assert entered == [True]
 
 
 def test_a_call_that_does_not_return_is_named():

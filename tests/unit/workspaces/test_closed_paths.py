@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import stat
 import subprocess
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +31,7 @@ from skillgym_action.workspaces.closed_path_records import (
     write,
 )
 from skillgym_action.workspaces.closed_paths import closed_but_to, closed_to_others, suite_group
-from waiting import until
+from waiting import until, until_blocked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -479,18 +481,22 @@ def test_a_record_that_is_none_is_passed_over(folder, place):
 
 
 def test_records_are_one_runs_at_a_time(place):
-    entered = threading.Event()
+    events = []
 
     def another() -> None:
         with locked([str(place)]):
-            entered.set()
+            events.append("the second enters")
 
     thread = threading.Thread(target=another)
-    with locked([str(place)]):
+    with locked([str(place)]) as folder:
+        lock = os.open(closed_path_records.LOCK, os.O_RDWR, dir_fd=folder)
+        with closing(os.fdopen(lock)), pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         thread.start()
-        assert not entered.wait(0.3)
+        until_blocked(thread)
+        events.append("the first leaves")
     thread.join()
-    assert entered.is_set()
+    assert events == ["the first leaves", "the second enters"]
 
 
 def test_records_that_others_can_write_to_are_refused(folder, place):
