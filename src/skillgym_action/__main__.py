@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import gc
-import io
-import os
-import signal
 import sys
-from contextlib import suppress
-from types import MappingProxyType
 
-try:
+try:  # all imports: the program may be cancelled as soon as it starts
+    import gc
+    import io
+    import os
+    import signal
+    from contextlib import suppress
+    from types import MappingProxyType
+
     from skillgym_action.cli import hardening
     from skillgym_action.model.exit_codes import ExitCode
 except KeyboardInterrupt:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.quarantine import QuarantineFile
 from skillgym_action.repository.suite_digests import suite_digest
+from skillgym_action.settings.written_files import refuse_overwriting
 from skillgym_action.stages.discover import discover
 from skillgym_action.stages.load import load_digests
 from skillgym_action.stages.quarantine import quarantined_again
@@ -62,7 +63,8 @@ def suites_from_folder(
 def compared_with_checkout(services: Services, runs: StoredReports, options: Options) -> RunReport:
     """The merged runs, in which suites that differ from those of the checkout are marked, if the options say so.
 
-    Each run is compared before they are merged: two shards may have different versions of a suite.
+    Each run is compared before they are merged: two shards may have different versions of a suite. Raises UsageError if
+    a report would replace a suite.
     """
     from skillgym_action.storage.merge import merged
 
@@ -80,6 +82,7 @@ def compared_with_checkout(services: Services, runs: StoredReports, options: Opt
         problem = Problem(message="the suites were compared with nothing", remedy=CHECK_OUT_BASE)
         return replace(report, warnings=(*report.warnings, problem))
     found = discover(services.repository, services.cwd, options.discover).suites
+    refuse_overwriting(options.publish.reports, (("the suite", suite.file) for suite in found), services.cwd)
     tracked = services.repository.committed_files()
     known = (suite for suite in found if suite.path in tracked or any(part in tracked for part in suite.parts))
     suites = load_digests(known, services.hosts, options.load)

@@ -1,4 +1,4 @@
-"""What agents must not see of the checkout: suites, solutions, recordings, results, untrusted configuration, keys."""
+"""What agents must not see of the checkout: suites, solutions, recordings, stores, untrusted configuration, keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from skillgym_action.checkout_suites import suites_from_folder, suites_of_checkout
 from skillgym_action.repository.reference_solutions import recordings_folder, solutions_folder
 from skillgym_action.settings.runners import secrets_of, secrets_of_arms
-from skillgym_action.settings.written_reports import OUTPUT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +28,6 @@ def hide_from_agents(services: Services, plan: Plan, options: Options) -> Suites
     services.directory.redactor.learn((*secrets_of(plan.runners), *secrets_of_arms(arms)))
     of_checkout = suites_of_checkout(services, options) if services.suite_source.is_separate else ()
     services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
-    services.workspaces.hide(_results_files(services, options))
     _hide_untrusted_configuration(services)
     if not services.suite_source.is_separate:
         return None
@@ -49,14 +47,6 @@ def _folders_of_arms(services: Services, options: Options) -> tuple[str, ...]:
     root, source = services.repository.root, services.suite_source
     folders = map(source.in_head, options.arms.folders)
     return tuple(path.relative_to(root).as_posix() for path in folders if path.is_relative_to(root) and path != root)
-
-
-def _results_files(services: Services, options: Options) -> Iterator[str]:
-    """The file in ``--output``, if it is in the checkout: an earlier run wrote to it what cases expect."""
-    root = services.repository.root
-    for kind, path in options.publish.reports:
-        if kind == OUTPUT_FILE and path.is_relative_to(root):
-            yield path.relative_to(root).as_posix()
 
 
 def _hidden(suites: Iterable[BenchmarkSuite]) -> Iterator[str]:

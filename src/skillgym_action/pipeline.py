@@ -21,6 +21,7 @@ from skillgym_action.plan_checks import check_containers, check_plan, futility_r
 from skillgym_action.reporters.wording import duration
 from skillgym_action.repository.suite_digests import suite_digest, template_digest
 from skillgym_action.repository.suite_source import SUITES_FROM, normalized
+from skillgym_action.settings.written_files import refuse_overwriting
 from skillgym_action.stages.arms import assign_arms
 from skillgym_action.stages.baseline import (
     add_new_to_store,
@@ -72,7 +73,10 @@ if TYPE_CHECKING:
 
 
 def find_suites(services: Services, options: Options) -> Discovery:
-    """Search for suites. Raises UsageError if the folder of ``--suites-from`` has none."""
+    """Search for suites.
+
+    Raises UsageError if the folder of ``--suites-from`` has none, and if a report would replace a suite.
+    """
     source = services.suite_source
     wanted = options.discover
     if source.is_separate:
@@ -84,16 +88,20 @@ def find_suites(services: Services, options: Options) -> Discovery:
         raise UsageError(
             f"{SUITES_FROM}: no suite was found{source.message_suffix()}", remedy="name the folder of the base commit"
         )
+    files = [("the suite", file) for one in found.suites for file in {one.file, source.in_head(one.file)}]
+    refuse_overwriting(options.publish.reports, files, services.cwd)
     return found
 
 
 def load_suites(services: Services, options: Options, found: Discovery) -> tuple[BenchmarkSuite, ...]:
-    """Load the suites that were found."""
+    """Load the suites that were found. Raises UsageError if a report would replace a file that one of them names."""
     source = services.suite_source
     directory = partial(source.agent_directory, checkout=services.repository.checkout)
     checkout, head = services.suites.checkout, services.repository.checkout
     at_head = HeadCheckout(checkout=head, path_of=source.in_head, skills=options.load.skills)
     suites = load(found.suites, services.hosts, options.load, checkout, directory=directory, head=at_head)
+    named = [("a file of a suite,", services.suites.root / path) for suite in suites for path in suite.hidden]
+    refuse_overwriting(options.publish.reports, named, services.cwd)
     # What a program names is not known where it is only hashed, so its digest is that of its file alone.
     return tuple(
         suite if is_program(suite) else replace(suite, digest=suite_digest(suite, services.suites)) for suite in suites

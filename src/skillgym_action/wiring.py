@@ -25,6 +25,7 @@ from skillgym_action.processes.launcher import ProcessLauncher
 from skillgym_action.remote_wiring import event_of_command, github_api, store_of
 from skillgym_action.repository.repository import Repository
 from skillgym_action.services import Observers, Services
+from skillgym_action.settings.written_reports import OF_RESULTS
 from skillgym_action.storage.run_directory import RunDirectory
 from skillgym_action.suite_hosts.suite_host import SuiteHosts
 from skillgym_action.text.redaction import Redactor
@@ -287,9 +288,16 @@ def _containers(
 
 
 def _own_paths(context: LaunchContext, directory: Path, options: Options | None) -> Iterator[str]:
-    """Paths in the checkout that are no part of what agents work on: run directory, folder of suites, and store."""
+    """Paths in the checkout that are no part of what agents work on: run directory, folder of suites, store, results.
+
+    To the files with results an earlier run wrote what cases expect. ``Repository.files`` leaves out those of other
+    runs, unless git tracks them.
+    """
     store = options.store.path if options and options.store else None
-    for path in {directory, context.suite_source.root, store or directory} - {context.root}:
+    reports = options.publish.reports if options else ()
+    # A folder outside of the checkout may be a link into it.
+    results = {Path(os.path.realpath(path.parent), path.name) for kind, path in reports if kind in OF_RESULTS}
+    for path in {directory, context.suite_source.root, store or directory, *results} - {context.root}:
         if path.is_relative_to(context.root):
             yield path.relative_to(context.root).as_posix()
 

@@ -91,6 +91,46 @@ def test_agents_do_not_see_what_an_earlier_run_expected(tmp_path):
         assert ran.code == 0, ran.err
 
 
+def test_a_file_of_the_commit_is_hidden_if_this_run_writes_to_it_also_through_a_link(tmp_path):
+    files = {
+        "bench/core.json": suite(case(expect=("no-file:results.json",))),
+        "skillgym.config.yaml": config(runner("ls")),
+        "results.json": "[]",
+    }
+    root = repository(tmp_path / "repo", files, git=True)
+    (tmp_path / "link").symlink_to(root)
+    ran = skillgym("run", "--output", "../link/results.json", cwd=root)
+    assert ran.code == 0, ran.err
+    assert read(root / "results.json")["passed"] == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "--output", "bench/core.json"),
+        ("bench", "bench/core.json", "--report", "junit=bench/core.json"),
+        ("check", "--nop", "--output", "bench/../bench/core.json"),
+        ("rejudge", "run", "--output", "bench/core.json"),
+        ("report", "run", "--suites", "bench", "--compare-suites", "--output", "bench/core.json"),
+    ],
+)
+def test_a_suite_is_not_replaced(tmp_path, command):
+    root = repository(tmp_path / "repo", git=True)
+    assert skillgym("run", "--output", "run", cwd=root).code == 0
+    ran = skillgym(*command, cwd=root)
+    assert (ran.code, "bench/core.json is the suite bench/core.json, which" in ran.err) == (2, True), ran.err
+    assert (root / "bench/core.json").read_text() == suite()
+
+
+def test_a_file_that_a_suite_names_is_not_replaced(tmp_path):
+    cases = json.dumps({"id": "a", "input": "x", "criteria": "y", "assertions": [{"type": "contains", "value": "z"}]})
+    files = {"bench/a.eval.yaml": "tests: ./cases.jsonl\n", "bench/cases.jsonl": cases}
+    repository(tmp_path, files)
+    ran = skillgym("run", "--report", "ctrf=bench/cases.jsonl", cwd=tmp_path)
+    assert (ran.code, "a file of a suite, bench/cases.jsonl, which" in ran.err) == (2, True), ran.err
+    assert (tmp_path / "bench/cases.jsonl").read_text() == cases
+
+
 def test_last_failed_does_not_read_it(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": config(runner("exit 0"))})
     assert skillgym("run", "--output", "results.json", cwd=tmp_path).code == 1

@@ -35,7 +35,7 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.baseline_options import ReportOptions
 from skillgym_action.settings.gate_options import GateOptions
 from skillgym_action.settings.option_types import PRINTED
-from skillgym_action.settings.written_reports import names_results_file, output_directory
+from skillgym_action.settings.written_reports import output_directory
 from skillgym_action.storage.session_artifacts import artifact_root
 from skillgym_action.storage.stored_runs import stored_reports
 
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.options import Options, Settings
-    from skillgym_action.storage.merge import StoredReports
 
 
 def compare_runs(base: str, head: str, settings: Settings, context: LaunchContext, *, as_json: bool) -> int:
@@ -62,12 +61,14 @@ def compare_runs(base: str, head: str, settings: Settings, context: LaunchContex
     """
     sides = [stored_reports((name,), context.cwd) for name in (base, head)]
     config = wiring.configuration(settings, context)
-    options = _options(resolve.options(settings, config, context, runners=0), settings, context, base)
+    files = [context.cwd / file for side in sides for file, _ in side]
+    options = resolve.options(settings, config, context, runners=0, stored=files)
+    options = _options(options, settings, context, base)
     if as_json and options.publish.printed:
         raise UsageError("--json and --report with - both write to standard output", remedy="leave one of them out")
     terminal = terminal_for(settings, context)
     with ExitStack() as stack:
-        directory = _run_directory(settings, context, config, sides, stack)
+        directory = _run_directory(settings, context, config, files, stack)
         services = stack.enter_context(wiring.open_services(context, directory, terminal, options))
 
         def show(before: RunReport, after: RunReport) -> None:
@@ -94,12 +95,9 @@ def _options(options: Options, settings: Settings, context: LaunchContext, base:
 
 
 def _run_directory(
-    settings: Settings, context: LaunchContext, config: Config, sides: Iterable[StoredReports], stack: ExitStack
+    settings: Settings, context: LaunchContext, config: Config, files: Iterable[Path], stack: ExitStack
 ) -> Path:
     """The run directory; without ``--output`` one that is removed when ``stack`` is closed. Raises UsageError."""
-    files = [context.cwd / file for side in sides for file, _ in side]
-    if names_results_file(settings.output, context.cwd, files):
-        raise UsageError("--output is a file that is compared", remedy="name another file")
     if not output_directory(settings.output):
         return Path(stack.enter_context(TemporaryDirectory(prefix="skillgym-"))) / "run"
     directory = resolve.run_directory(settings, config, context)

@@ -10,7 +10,6 @@ from skillgym_action.cli.run import run_in_terminal
 from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
 from skillgym_action.settings.engine_options import LOCAL
-from skillgym_action.settings.written_reports import names_results_file
 from skillgym_action.stages.baseline import compared_with_itself
 from skillgym_action.storage.stored_runs import RESULTS, stored_run
 
@@ -27,7 +26,9 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
     config = wiring.configuration(settings, context)
     paths = tuple(sorted({str(context.root / path) for path, _ in stored.cases}))
     of_stored_suites = settings.model_copy(update={"paths": paths, "engine": LOCAL})
-    options = resolve.options(of_stored_suites, config, context, runners=len(stored.runners))
+    options = resolve.options(
+        of_stored_suites, config, context, runners=len(stored.runners), stored=[context.cwd / run_directory / RESULTS]
+    )
     snapshots = options.execute.snapshots and replace(options.execute.snapshots, update=False, create=False)
     execute = replace(
         options.execute,
@@ -62,8 +63,6 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
     if same and "regression" in options.gate.fail_on:
         raise compared_with_itself(options)
     directory = resolve.run_directory(settings, config, context)
-    if names_results_file(settings.output, context.cwd, [context.cwd / run_directory / RESULTS]):
-        raise UsageError("--output is the results file of the run that is judged again", remedy="name another file")
     if directory == run_directory.resolve():
         raise UsageError("--output is the run that is judged again", remedy="name another folder")
     return run_in_terminal(of_stored_suites, context, stored.runners, options, directory, command="rejudge")

@@ -13,7 +13,6 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.shard_plan import matrix_of
 from skillgym_action.settings import resolve
 from skillgym_action.settings.shard_options import stored_plan
-from skillgym_action.settings.written_reports import names_results_file
 from skillgym_action.storage.missing_shards import current_runs, unfinished_shards, with_missing_shards
 from skillgym_action.storage.session_artifacts import artifact_root
 from skillgym_action.storage.stored_runs import NoSuchRunError, stored_reports, unfinished_run
@@ -37,11 +36,9 @@ def report_runs(runs: Iterable[str], settings: Settings, context: LaunchContext)
         raise UsageError("--suites without --compare-suites", remedy="add --compare-suites, which looks for them")
     stored = _stored(runs, settings, context)
     config = wiring.configuration(settings, context)
-    options = resolve.options(settings, config, context, runners=0)
-    directory = resolve.run_directory(settings, config, context)
     files = [context.cwd / file for file, _ in stored]
-    if names_results_file(settings.output, context.cwd, files):
-        raise UsageError("--output is a file that is reported again", remedy="name another file")
+    options = resolve.options(settings, config, context, runners=0, stored=files)
+    directory = resolve.run_directory(settings, config, context)
     if any(directory == file.parent.resolve() for file in files):
         raise UsageError("--output is a run that is reported again", remedy="name another folder")
     terminal = terminal_for(settings, context)

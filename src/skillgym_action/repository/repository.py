@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
 from skillgym_action.repository.checkout import Checkout
+from skillgym_action.repository.results_documents import is_results_document
 from skillgym_action.repository.walk import GIT, REGULAR_FILE, PathRefusedError
 
 if TYPE_CHECKING:
@@ -71,14 +72,17 @@ class Repository:
     def files(self, folder: Path) -> Iterator[str]:
         """Paths of the files below ``folder`` that git does not ignore, sorted. Raises OSError.
 
-        Relative to the root; absolute for a folder outside of it.
+        Relative to the root; absolute for a folder outside of it. Left out are results of earlier runs in the checkout
+        that git does not track.
         """
         if not folder.is_relative_to(self.root):
             return iter(sorted(_files_without_git(folder)))
         if not self.has_git:
-            return iter(sorted(os.path.relpath(path, self.root) for path in _files_without_git(folder)))
-        listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", os.fspath(folder))
-        names = {os.fsdecode(name) for name in listed.split(b"\0") if name}
+            found = (path for path in _files_without_git(folder) if not is_results_document(path))
+            return iter(sorted(os.path.relpath(path, self.root) for path in found))
+        listed = self._git("ls-files", "-zt", "--cached", "--others", "--exclude-standard", "--", os.fspath(folder))
+        tagged = (os.fsdecode(line) for line in listed.split(b"\0") if line)  # `? NAME`: git does not track it
+        names = {line[2:] for line in tagged if line[0] != "?" or not is_results_document(self.root / line[2:])}
         return (name for name in sorted(names) if SKIPPED_FOLDERS.isdisjoint(name.split("/")))
 
     def committed_files(self) -> frozenset[str]:
@@ -166,7 +170,8 @@ class Repository:
     def copy_folder(self, folder: int, path: Path, target: Path, exclude: Iterable[Path]) -> None:
         """Copy an open folder, except ``.git``, special files, and what cannot be read.
 
-        ``folder``: its descriptor; ``path``: its path; ``exclude``: paths at any depth. Raises OSError.
+        Of a folder of the checkout, results of earlier runs that git does not track are left out, too. ``folder``: its
+        descriptor; ``path``: its path; ``exclude``: paths at any depth. Raises OSError.
         """
         target.mkdir()
         self._copy_from(folder, os.listdir(folder), target, _Exclusions(path, frozenset(exclude)))
@@ -197,7 +202,7 @@ class Repository:
         """
         for name in names:
             self.raise_if_cancelled()
-            if exclusions and exclusions.has(name):
+            if exclusions and (exclusions.has(name) or self._is_untracked_results(exclusions.folder / name)):
                 continue
             with _path_in_errors(name), suppress(FileNotFoundError, *([PermissionError] if exclusions else [])):
                 mode = os.lstat(name, dir_fd=folder).st_mode
@@ -214,6 +219,12 @@ class Repository:
                         os.chmod(target / name, stat.S_IMODE(mode))
                     finally:
                         os.close(inner)
+
+    def _is_untracked_results(self, path: Path) -> bool:
+        """Whether a file of the checkout is a results document that git does not track."""
+        if not path.is_relative_to(self.root) or not is_results_document(path):
+            return False
+        return path.relative_to(self.root).as_posix() not in self.committed_files()
 
     def _git(self, *arguments: str, folder: Path | None = None) -> bytes:
         """Standard output of a git command. Raises OSError, with what git printed if it failed.

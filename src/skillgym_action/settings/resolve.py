@@ -37,11 +37,12 @@ from skillgym_action.settings.runners import configured_runners
 from skillgym_action.settings.sandbox_options import configured_container, sandbox_options
 from skillgym_action.settings.shard_options import with_shard
 from skillgym_action.settings.suite_options import LoadOptions, discover_options
-from skillgym_action.settings.written_reports import OUTPUT_FILE, PublishOptions, is_results_file, output_directory
+from skillgym_action.settings.written_files import absolute_files, refuse_files
+from skillgym_action.settings.written_reports import PublishOptions, output_directory
 from skillgym_action.storage.journal_file import JOURNAL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from skillgym_action.github.publish_options import PublisherOptions
     from skillgym_action.model.execution import Runner
@@ -67,13 +68,17 @@ def runners_and_options(
     return runners, with_shard(options(settings, config, context, runners=len(runners)), settings, context)
 
 
-def options(settings: Settings, config: Config, context: LaunchContext, *, runners: int) -> Options:
-    """The options of each stage; ``runners``: the number of runners. Raises UsageError, ConfigError."""
+def options(
+    settings: Settings, config: Config, context: LaunchContext, *, runners: int, stored: Iterable[Path] = ()
+) -> Options:
+    """The options of each stage; ``runners``: the number of runners. Raises UsageError, ConfigError.
+
+    ``stored``: results files that the command reads, which no report may replace.
+    """
     from skillgym_action.settings.changed_options import changed_options
 
-    run = config.file.run
-    milliseconds = config.file.defaults.timeout_ms
-    _refuse_paths(settings, context)
+    run, milliseconds = config.file.run, config.file.defaults.timeout_ms
+    _refuse_paths(settings, config, context, stored)
     engine = engine_options(settings, config, context)
     return Options(
         discover=discover_options(settings, config, context),
@@ -132,23 +137,16 @@ def _load_options(settings: Settings, config: Config, context: LaunchContext) ->
     )
 
 
-def _refuse_paths(settings: Settings, context: LaunchContext) -> None:
-    """Raises UsageError for a path that leads through a symbolic link of the checkout, or out of a job's workspace."""
-    for kind, path in files_of(settings):
-        if kind == OUTPUT_FILE and (context.cwd / path).is_dir():
-            what = f"--output {path} is a folder, but a name that ends in .json is a results file"
-            raise UsageError(what, remedy=f"name another file, or write {path}/ for a run directory")
-        refuse_written(context.cwd / path, f"the {kind} report {path}", context)
+def _refuse_paths(settings: Settings, config: Config, context: LaunchContext, stored: Iterable[Path]) -> None:
+    """Raises UsageError for a path that leads through a symbolic link of the checkout, or out of a job's workspace.
+
+    Also for a report in place of a file that the command reads.
+    """
+    refuse_files(settings, config, context, stored)
     if settings.record:
         refuse_written(context.cwd / settings.record, f"--record {settings.record}", context)
     if settings.template_dir:
         context.checkout.refuse(context.cwd / settings.template_dir, f"--template-dir {settings.template_dir}")
-
-
-def files_of(settings: Settings) -> tuple[tuple[str, str], ...]:
-    """The reports that are written to files, as (kind, path)."""
-    output = [(OUTPUT_FILE, settings.output)] if settings.output and is_results_file(settings.output) else []
-    return tuple((kind, path) for kind, path in (*settings.report, *output) if path != PRINTED)
 
 
 def _environment_for_suites(context: LaunchContext) -> dict[str, str]:
@@ -307,7 +305,7 @@ def _suite_comparison(settings: Settings, context: LaunchContext) -> SuiteCompar
 def _publish_options(settings: Settings, config: Config, context: LaunchContext) -> PublishOptions:
     job = context.job
     return PublishOptions(
-        reports=tuple((kind, Path(os.path.normpath(context.cwd / path))) for kind, path in files_of(settings)),
+        reports=absolute_files(settings, context),
         otlp_content=settings.otlp_content,
         printed=next((kind for kind, path in settings.report if path == PRINTED), None),
         annotations=job.annotations if job else False,

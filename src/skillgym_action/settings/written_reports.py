@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from skillgym_action.model.run_report import RunReport
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
 OUTPUT_FILE = "output"
 """The kind of the report in ``--output``: x bench's results if all suites have its format, else ``results.json``."""
 
+OF_RESULTS = (OUTPUT_FILE, "results", "x-bench")
+"""The kinds of reports that ``repository/results_documents.py`` recognizes."""
+
 
 def is_results_file(output: str) -> bool:
     """Whether ``--output`` names a file for the results; with a slash at its end it is a run directory."""
@@ -27,13 +29,6 @@ def is_results_file(output: str) -> bool:
 def output_directory(output: str | None) -> str | None:
     """The run directory that ``--output`` names; None if there is none."""
     return None if output is None or is_results_file(output) else output
-
-
-def names_results_file(output: str | None, cwd: Path, files: Iterable[Path]) -> bool:
-    """Whether ``--output`` names one of the files, which a command reads."""
-    if output is None or not is_results_file(output):
-        return False
-    return (cwd / output).resolve() in [file.resolve() for file in files]
 
 
 def kind_for(report: RunReport, kind: str) -> str:

@@ -13,7 +13,7 @@ from skillgym_action.model.errors import ConfigError, OutputError, Problem, Publ
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reporters import FOLDER_REPORTS, reporter_named
 from skillgym_action.settings.written_reports import kind_for
-from skillgym_action.storage.run_directory import REPORTS
+from skillgym_action.storage.run_directory import REPORT_FILES
 from skillgym_action.text.escaping import printed_json, printed_text, terminal_line
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ STDOUT = "standard output"
 FAILED_OUTPUTS = {"verdict": "inconclusive", "exit-code": str(OutputError.exit_code)}
 PRINTED_AS_TEXT = ("junit", "summary", "comment", "html")  # what else is printed is JSON
 OF_ARTIFACTS = ("html", "otlp", *FOLDER_REPORTS)  # they read the artifacts of all sessions
-REPORT_FILES = tuple(zip(("results", "junit", "summary", "comment", "html"), REPORTS, strict=True))
 
 
 def publish(

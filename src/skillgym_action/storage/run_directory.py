@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from skillgym_action.storage.redacted_files import Found
     from skillgym_action.text.redaction import Leak, Redactor
 
-REPORTS = ("results.json", "junit.xml", "summary.md", "comment.md", "report.html")
+REPORT_FILES = (
+    ("results", "results.json"),
+    ("junit", "junit.xml"),
+    ("summary", "summary.md"),
+    ("comment", "comment.md"),
+    ("html", "report.html"),
+)
+"""The reports of each run, as (kind, name)."""
+REPORTS = tuple(name for _, name in REPORT_FILES)
 WORKSPACES = "workspaces"
 STORE = "store"  # lines that the workflow uploads as an artifact
 CHANGES = "changes"

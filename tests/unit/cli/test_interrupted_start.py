@@ -21,12 +21,12 @@ class Finder:
 
 sys.meta_path.insert(0, Finder())
 """
-# Our first module, and those that only the command line has.
+# The first that Python has not imported itself, our first one, and those that only the command line has.
 OF_COMMAND_LINE = (
+    "signal",
     "skillgym_action.model.exit_codes",
     "click",
     "click.core",
-    "click.formatting",
     "skillgym_action.cli.command_classes",
 )
 OF_BOTH = (
@@ -40,8 +40,9 @@ OF_BOTH = (
 )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*OF_COMMAND_LINE, *OF_BOTH])
+@pytest.mark.parametrize(
+    "name", ["click.formatting", *(pytest.param(name, marks=pytest.mark.slow) for name in (*OF_COMMAND_LINE, *OF_BOTH))]
+)
 def test_an_import_that_is_interrupted_cancels_the_command_line(tmp_path, name):
     written(tmp_path, {"modules/sitecustomize.py": FINDER.format(name=name)})
     ran = skillgym("run", cwd=repository(tmp_path / "repo"), PYTHONPATH=str(tmp_path / "modules"))

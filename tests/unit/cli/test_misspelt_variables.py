@@ -18,7 +18,7 @@ def warnings(*names: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("JOB", "JOBS"), ("RUNNERS", "RUNNER"), ("TIMOUT", "TIMEOUT"), ("MAXCOST", "MAX_COST")],
+    [("JOB", "JOBS"), ("RUNNERS", "RUNNER"), ("TIMOUT", "TIMEOUT"), ("MAXCOST", "MAX_COST"), ("CONCURRENT", "JOBS")],
 )
 def test_a_name_that_is_almost_that_of_an_option(name, meant):
     expected = f"the environment variable SKILLGYM_{name} sets no option; did you mean 'SKILLGYM_{meant}'?"

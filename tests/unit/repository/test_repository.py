@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 from contextlib import closing
 
 import pytest
 
 from action_step import merged_on_github
+from builders import run_report
 from on_github import SHA
-from scratch import git_in, repository
+from scratch import git_in, repository, suite, written
 from skillgym_action.cancellation import Cancellation
 from skillgym_action.processes.launcher import ProcessLauncher
+from skillgym_action.reporters import reporter_named
 from skillgym_action.repository.repository import Repository
+from skillgym_action.repository.results_documents import HEAD_BYTES, is_results_document
 
 
 @pytest.fixture
@@ -62,3 +67,48 @@ def test_the_default_branch_is_the_base_of_changes_or_else_the_one_checked_out(t
 
 def test_without_git_the_default_branch_is_main(tmp_path, processes):
     assert Repository(tmp_path, processes).default_branch() == "main"
+
+
+# --- results of earlier runs ---------------------------------------------------------------------------
+
+
+def results(kind: str, text: str = "edit passed\nfix failed $1: x") -> str:
+    return "".join(reporter_named(kind)(run_report(text)))
+
+
+LONG = 'a\\"' * HEAD_BYTES
+WRITTEN = {
+    "own": results("results"),
+    "x-bench": results("x-bench"),
+    "several": results("x-bench", "suite a/x.json\na passed\nsuite a/y.json\nb passed"),
+    "cost unknown": results("x-bench", "a passed $?"),
+    "a long name": results("x-bench").replace('"core"', json.dumps(LONG)),
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN)
+def test_results_that_this_tool_wrote_are_recognized(tmp_path, text):
+    written(tmp_path, {"results.JSON": text, "results.txt": text})
+    (tmp_path / "link.json").symlink_to("results.JSON")
+    (tmp_path / "folder.json").mkdir()
+    found = [path.name for path in sorted(tmp_path.iterdir()) if is_results_document(path)]
+    assert found == ["results.JSON"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", suite(), '{"suite": "core", "passed": true}', '{"schema": 1}'])
+def test_other_json_is_not(tmp_path, text):
+    written(tmp_path, {"a.json": text})
+    assert not is_results_document(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize("git", [True, False])
+def test_they_are_not_in_copies_unless_git_tracks_them(tmp_path, processes, git):
+    root = repository(tmp_path / "r", {"sub/tracked.json": results("results")}, git=git)
+    written(root, {"sub/new.json": results("x-bench"), "sub/other.json": "{}"})
+    repo = Repository(root, processes)
+    left = [f"sub/{name}" for name in (("other.json", "tracked.json") if git else ("other.json",))]
+    assert [name for name in repo.files(root) if name.startswith("sub/")] == left
+    folder = os.open(root / "sub", os.O_RDONLY)
+    repo.copy_folder(folder, root / "sub", tmp_path / "copy", ())
+    os.close(folder)
+    assert sorted(f"sub/{path.name}" for path in (tmp_path / "copy").iterdir()) == left
