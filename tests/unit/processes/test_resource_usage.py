@@ -57,7 +57,7 @@ for _ in range(int(sys.argv[1])):
 print('ready', flush=True)
 threading.Event().wait(60)
 """
-A_USER = 54_321  # that nobody is
+A_USER = 1_000_000 + 2 * os.getpid()  # an identity that no other process has, nor the next one: also of other test runs
 
 
 @contextmanager
