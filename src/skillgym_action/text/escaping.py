@@ -30,10 +30,11 @@ _IGNORABLE = re.compile(
 )
 _HIDDEN = rf"(?:{_IGNORABLE.pattern}|[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff])*"
 # No character is in two of the alternatives, else a long line would take time without end.
-_BEFORE = rf"(?:{_IGNORABLE.pattern}|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]|[^\S\n])*"
-_PRINTED_COMMAND = re.compile(rf"^({_BEFORE}):(?={_HIDDEN}:)", re.MULTILINE)
+_BEFORE = rf"(?:{_IGNORABLE.pattern}|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]|[^\S\n\r])*"
+_LINE = r"(?:^|(?<=\r))"  # the runner also ends lines at a carriage return
+_PRINTED_COMMAND = re.compile(rf"{_LINE}({_BEFORE}):(?={_HIDDEN}:)", re.MULTILINE)
 _PRINTED_OLD_COMMAND = re.compile(rf"(#{_HIDDEN}#{_HIDDEN})\[")
-_COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
+_COMMAND = re.compile(rf"{_LINE}([^\S\n\r]*)::", re.MULTILINE)
 
 _JOINER = "\u2060"  # without width, and no line breaks at it; a link with it inside is not a link any more
 _LINKS = re.compile(

@@ -5,7 +5,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -55,6 +55,8 @@ def inline_tokens(markdown):
 
 
 @given(any_text)
+@example("0\r::ERROR::")
+@example("\r \r\u200b::error::")
 def test_no_line_of_a_printed_report_is_a_command(text):
     assert [found for line in text.split("\n") for found in commands(printed_text(line))] == []
 
