@@ -39,6 +39,7 @@ LIST = "tests/data/mutants.toml"
 PACKAGE = "src/skillgym_action"
 AT_ONCE = 2
 LIMIT = 120.0  # seconds for the tests of one mutant
+WAIT = "30"  # seconds
 ALL_TESTS = 600.0  # seconds for the tests of all mutants, once
 NOTICED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py::.+)$", re.MULTILINE)
 TESTS_FAILED = 1  # the exit code of pytest
@@ -110,6 +111,7 @@ class Copy:
         """The exit code of pytest, None where it took too long, and which tests fail, each with what it says."""
         left_out = ("PYTEST_", "PYTHON")
         env = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+        env["TESTS_WAIT_SECONDS"] = WAIT  # a test that waits for what the mutant prevents fails before LIMIT
         argv = (
             sys.executable,
             __file__,

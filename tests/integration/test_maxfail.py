@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bench_runs import Bench, attempts, statuses
-from scratch import PASSING, case, repository, runner, skillgym, suite, written
+from scratch import PASSING, Watched, case, repository, runner, skillgym, suite, written
 from scratch import config as configuration
 from skillgym_action.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CASES = tuple(map(case, "abcdef"))
 ALTERNATELY = "echo x >> $LOG/sessions; [ $(( $(wc -l < $LOG/sessions) % 2 )) = 1 ] || echo > out.txt"
@@ -61,11 +65,24 @@ def test_expected_failures_do_not_count(bench):
     assert statuses(report) == ["expected-failed", "failed", "skipped"]
 
 
+class Markers(Watched):
+    """Creates a file when the tool has finished a case."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def finished(self, result):
+        super().finished(result)
+        (self._folder / f"{result.case_id}-finished").touch()
+
+
 def test_missing_repetitions_are_not_run_either(bench):
     """The second execution has begun when the first one fails: it ends without its other repetitions."""
-    failed = f'[ $(grep -cs \'"caseId": *"a"\' {bench.root}/results/journal.jsonl) = 2 ]'
-    script = f"case {{prompt}} in *a) ;; *) until {failed}; do sleep 0.05; done; sleep 1; echo > out.txt;; esac"
-    report = bench.run(script, *CASES, maxfail=1, repeat=2, jobs=2)
+    first = "until [ -e $LOG/begun ]; do sleep 0.05; done"
+    others = "touch $LOG/begun; until [ -e $LOG/a-finished ]; do sleep 0.05; done; echo > out.txt"
+    script = f"case {{prompt}} in *a) {first};; *) {others};; esac"
+    report = bench.run(script, *CASES, maxfail=1, repeat=2, jobs=2, observer=Markers(bench.log))
     assert statuses(report) == ["failed"] + ["skipped"] * 5
     assert [attempts(result) for result in report.results[:3]] == [["1.1 failed", "2.1 failed"], ["1.1 passed"], []]
 

@@ -158,7 +158,7 @@ def test_a_worker_that_shuts_down_meanwhile_stops_waiting_for_hooks(
     until((tmp_path / "ending").exists, "the hooks of the slot")
     assert closing.is_alive()
     shutdown.set()
-    until(lambda: not closing.is_alive(), "the end of the pool", limit=30)
+    until(lambda: not closing.is_alive(), "the end of the pool")
 
 
 @pytest.mark.timed

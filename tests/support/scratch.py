@@ -18,6 +18,7 @@ from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
 from skillgym_action.settings.options import validated_settings
 from skillgym_action.settings.runners import configured_runners
+from waiting import LIMIT
 from warm_start import RUNS, can_start_warm, warm_run
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 PROGRAM = Path(sys.executable).with_name("skillgym-action")
 PASSING = "echo done > out.txt"
-HUNG = 300.0  # seconds; ends a program of a test that would never end
+HUNG = 2.5 * LIMIT  # 300 s; ends a program of a test that would never end
 IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
 
 OF_AGENTS = (

@@ -469,7 +469,7 @@ def test_a_process_that_has_ended_does_not_run_although_nobody_has_waited_for_it
     with subprocess.Popen(("sleep", "60")) as child:
         assert closed_path_records.process_start(child.pid) is not None
         child.kill()
-        until(lambda: closed_path_records.process_start(child.pid) is None, "the end of the process", limit=30)
+        until(lambda: closed_path_records.process_start(child.pid) is None, "the end of the process")
 
 
 def test_a_record_that_is_none_is_passed_over(folder, place):
