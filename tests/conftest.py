@@ -1,6 +1,7 @@
 """Settings and hooks of all tests."""
 
 import os
+import resource
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,6 +21,7 @@ settings.load_profile("fixed")
 
 
 TESTS = Path(__file__).parent
+OPEN_FILES = 10_000
 ENDED: pytest.StashKey[int] = pytest.StashKey()
 
 
@@ -30,6 +32,10 @@ def pytest_configure(config: pytest.Config) -> None:
     All runs of a user share pytest's own folder: each run removes the folders of older runs, and fails if one is nested
     deeper than Python's recursion limit. Workers get their folder from the process that starts them.
     """
+    # Runs inside this process freeze the objects that there are, so what earlier tests left open is never closed.
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    few = allowed != resource.RLIM_INFINITY and allowed < OPEN_FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed if few else OPEN_FILES, allowed))
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Failures(config))
     if config.option.basetemp is None and not hasattr(config, "workerinput"):

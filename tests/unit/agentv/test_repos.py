@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentv_files import case, one_case, problems, read_tests
-from scratch import git_in, repository, run_in
+from scratch import IDENTITY, git_in, repository, run_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +99,7 @@ def bare(root: Path) -> None:
         (work / "file.txt").write_text(f"version {number}\n", encoding="utf-8")
         (work / "docs/page.md").write_text("page\n", encoding="utf-8")
         git_in(work, "add", ".")
-        git_in(work, "commit", "--quiet", "-m", f"commit {number}")
+        git_in(work, *IDENTITY, "commit", "--quiet", "-m", f"commit {number}")
         if number == 1:
             git_in(work, "tag", "first")
     subprocess.run(("git", "clone", "--quiet", "--bare", str(work), str(root / "origin.git")), check=True)
