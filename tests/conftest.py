@@ -78,6 +78,8 @@ def discard(config: pytest.Config) -> None:
     """Remove the folder of a run without failures; keep that of another run for inspection."""
     folder = config.option.basetemp.parent
     if config.stash.get(ENDED, pytest.ExitCode.OK) == pytest.ExitCode.OK:
+        # Only root can remove folders that tests have made read-only.
+        subprocess.run(["chmod", "-R", "u+rwX", folder], check=True)
         subprocess.run(["rm", "-rf", folder], check=True)
     else:
         os.write(2, f"temporary files of this run: {folder}\n".encode())

@@ -85,6 +85,7 @@ say() { echo "install: $*" >&2; }
 
 # Without a network, ten retries of uv and of pip take half a minute.
 export UV_HTTP_RETRIES=${UV_HTTP_RETRIES:-1} PIP_RETRIES=${PIP_RETRIES:-1}
+export UV_SYSTEM_CERTS=${UV_SYSTEM_CERTS:-1} # the certificates that pip uses, too
 
 made_with_uv() {
   command -v uv >/dev/null || return 1
