@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= logical
 MORE_WORKERS ?= 4
+QUICK_COVERAGE := 75
 DOCUMENTED := .cache/documented-workflows
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --custom-compile-command "make lock"
 IMAGE := --only-binary :all: --python-version 3.12 --python-platform linux
@@ -24,14 +25,15 @@ demo: $(VENV)/runtime ## run the examples; no key and no network are needed
 	@rm -rf .skillgym-results/demo
 	$(BIN)/skillgym-action run examples --output .skillgym-results/demo
 
-test: $(VENV)/test ## run the quick tests: units, and whole runs of each kind (3 minutes; no root, npm or network); COVERAGE=1 measures coverage
-	$(BIN)/pytest tests/unit tests/smoke -n $(WORKERS) -m quick $(if $(COVERAGE),--cov)
+test: $(VENV)/test ## run the quick tests: units, and whole runs of each kind (3 to 5 minutes; no root, npm or network); COVERAGE=1: and measure coverage
+	$(BIN)/pytest tests/unit tests/smoke -n $(WORKERS) -m quick $(if $(COVERAGE),--cov --cov-fail-under=$(QUICK_COVERAGE))
 
-test-all: $(VENV)/development ## run all tests except those of containers, browsers and other agents than Claude Code (25 minutes)
+test-all: $(VENV)/development ## run all tests except those of containers, browsers and other agents than Claude Code (25 minutes); COVERAGE=1
 	@status=0; for part in test test-rest test-timed; do $(MAKE) --no-print-directory $$part || status=1; done; exit $$status
 
 test-rest: $(VENV)/development ## run the tests of `make test-all` that `make test` and `make test-timed` do not run; SHARD=1/4
 	$(BIN)/pytest tests -n $(MORE_WORKERS) -m "not quick and not timed and not more_agents" \
+	  $(if $(COVERAGE),--cov --cov-append) \
 	  $(if $(SHARD),--splits $(word 2,$(subst /, ,$(SHARD))) --group $(word 1,$(subst /, ,$(SHARD))))
 
 test-timed: $(VENV)/development ## run the tests that measure time, one after the other; a failed one runs again, at most twice
@@ -86,8 +88,8 @@ mutants: $(VENV)/development ## remove one protection at a time: tests have to f
 generated-mutants: $(VENV)/development ## make random changes to the source, and count those that unit tests notice; NUMBER=200 SEED=20
 	$(BIN)/python tools/generated_mutants.py $(if $(NUMBER),--number $(NUMBER)) $(if $(SEED),--seed $(SEED))
 
-test-agents: $(VENV)/development ## run the real CLIs of all other agents against a scripted model; installs them once
-	$(BIN)/pytest -m more_agents -n $(WORKERS)
+test-agents: $(VENV)/development ## run the real CLIs of all other agents against a scripted model; installs them once; LATEST=1: the newest of all, and how they differ; AGENTS=codex
+	$(if $(LATEST),$(BIN)/python tools/agent_drift.py $(AGENTS),$(BIN)/pytest -m more_agents -n $(WORKERS))
 
 test-container: $(VENV)/development ## build the image and run it as GitHub's runner does; starts a Docker engine if none answers
 	eval "$$(tests/container/engine.sh)" && $(BIN)/pytest tests/container
@@ -98,7 +100,9 @@ test-browser: $(VENV)/development ## open the HTML report in Chromium, with axe-
 pictures: $(VENV)/development ## draw the pictures of the documentation: runs with a scripted model, in 7 minutes; ONLY=skill: of one run
 	eval "$$(tests/browser/chromium.sh)" && $(BIN)/python tools/pictures.py $(ONLY)
 
-docs: $(VENV)/development ## write the generated parts of the documentation: tables, and the messages of mistakes
+docs: $(VENV)/development ## write the inputs of action.yml, keys in TypeScript, and the generated parts of the documentation: tables, and the messages of mistakes
+	$(BIN)/python tools/composite_action.py
+	$(BIN)/python tools/typescript_keys.py
 	$(BIN)/python tools/docs_tables.py
 	$(BIN)/python tools/mistakes.py
 

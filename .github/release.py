@@ -65,7 +65,7 @@ def plan(version: str) -> None:
     if not re.fullmatch(r"refs/heads/(main|release/.+)", branch):
         raise ReleaseError(f"releases are made of main or of release/*, not of {branch}")
     found = re.search(
-        r'^__version__ = "(.*)"$', Path("src/skillgym_action/__init__.py").read_text("utf-8"), re.MULTILINE
+        r'^__version__ = "(.*)"$', Path("src/skillgym_action/model/version.py").read_text("utf-8"), re.MULTILINE
     )
     if not found or found[1] != version:
         raise ReleaseError(f"the sources are of version {found and found[1]}, not {version}")

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import yaml
 
-from skillgym_action.cli.schema import SCHEMAS
-from skillgym_action.documents.json_schemas import SCHEMA_FOLDER
+from skillgym_action.cli.commands.schema import SCHEMAS
+from skillgym_action.text.documents.json_schemas import SCHEMA_FOLDER
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, BUILT = ROOT / "docs", ROOT / ".cache" / "site"

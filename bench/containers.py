@@ -20,15 +20,15 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.filesystem.bundle import BundleEntry
 from skillgym_action.model.containers import ContainerCommand, ContainerLimits, ContainerSpec
-from skillgym_action.sandboxes import SandboxSettings, open_sandbox
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.containers import SandboxSettings, open_sandbox
+from skillgym_action.system.files.bundle import BundleEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.sandboxes import Sandbox
+    from skillgym_action.system.containers import Sandbox
 
 IMAGE = "python:3.12-slim"
 SPEC = ContainerSpec(image=IMAGE, workdir="/app", limits=ContainerLimits(cpus=1, memory=256 * 1024**2, pids=100))

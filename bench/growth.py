@@ -22,7 +22,7 @@ from pathlib import Path
 from bench.__main__ import JOBS, TOOL, suite
 from bench.sinks import report_of
 
-from skillgym_action.storage.results_file import render
+from skillgym_action.results.results_file import render
 
 SESSIONS = (10, 100, 1_000, 10_000)
 RESULTS = (10, 100, 1_000, 10_000, 100_000)

@@ -21,19 +21,19 @@ from pathlib import Path
 import psutil
 from bench.__main__ import CASES, FLOOR, JOBS, TOOL, suite, template
 
-from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.suite import WorkspaceSpec
-from skillgym_action.processes.launcher import ProcessLauncher
-from skillgym_action.processes.supervisor_client import SupervisorClient
-from skillgym_action.processes.users import agent_user
-from skillgym_action.repository.repository import Repository
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.processes.launcher import ProcessLauncher
+from skillgym_action.system.processes.started_programs import SupervisorClient
+from skillgym_action.system.processes.users import agent_user
+from skillgym_action.workspaces.repository.repository import Repository
 from skillgym_action.workspaces.workspaces import Workspaces
 
 ROUNDS = 5
 STARTS = 21
 IS_ROOT = os.geteuid() == 0
 USER = "nobody"
-BARE = "from skillgym_action.cli.hardening import begin; begin()"
+BARE = "from skillgym_action.cli.process_protection import begin; begin()"
 
 
 def cpu_seconds(*others: int) -> float:

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from skillgym_action.comparison.balancing import balanced
+from skillgym_action.results.statistics.prediction import balanced
 
 SIZES = ((2_000, 16), (2_000, 64), (10_000, 256))
 BALANCE_SIZE = (2_000, 64)
@@ -137,7 +137,7 @@ def merge(results: int = MERGED_RESULTS) -> dict[str, dict[str, float]]:
 
     from bench.sinks import report_of
 
-    from skillgym_action.storage.results_file import render
+    from skillgym_action.results.results_file import render
 
     found: dict[str, dict[str, float]] = {}
     whole = report_of(results)

@@ -20,12 +20,12 @@ from math import exp, fsum, lgamma, log
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from skillgym_action.comparison.exact_tests import SampledPair
-from skillgym_action.comparison.planning import first_stage, must_complete, pairs_to_continue
-from skillgym_action.comparison.rates import population_rate, same_cases_rate
-from skillgym_action.comparison.uplift import interval
-from skillgym_action.comparison.verdict import has_dropped, named, rate_change
-from skillgym_action.model.samples import Samples
+from skillgym_action.model.comparison import Samples
+from skillgym_action.results.statistics.comparison import has_dropped, named, rate_change
+from skillgym_action.results.statistics.exact_tests import SampledPair
+from skillgym_action.results.statistics.planning import first_stage, must_complete, pairs_to_continue
+from skillgym_action.results.statistics.rates import population_rate, same_cases_rate
+from skillgym_action.results.statistics.uplift import interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,20 +14,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from skillgym_action.model.errors import Location
-from skillgym_action.model.execution import Runner
-from skillgym_action.model.links import Links
-from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, Result
-from skillgym_action.model.run_report import RunReport
+from skillgym_action.model.judgement import Failure, Judgement, Outcome
+from skillgym_action.model.report import Links, RunReport
+from skillgym_action.model.result import Attempt, Result
+from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
-from skillgym_action.reporters import REPORTERS, reporter_named
-from skillgym_action.settings.gate_options import GateOptions
-from skillgym_action.settings.written_reports import PublishOptions
-from skillgym_action.stages.gate import gate
-from skillgym_action.stages.publish import action_outputs
-from skillgym_action.storage.run_directory import RunDirectory
+from skillgym_action.pipeline.stages.gate import gate
+from skillgym_action.pipeline.stages.publish import action_outputs
+from skillgym_action.reports import REPORTERS, reporter_named
+from skillgym_action.results.run_directory import RunDirectory
+from skillgym_action.settings.slices import GateOptions, PublishOptions
 from skillgym_action.text.redaction import Redactor
 
 SUITES = 10

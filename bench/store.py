@@ -18,18 +18,18 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from skillgym_action.baselines.branch_store import STORE_BRANCH, BranchStore, Remote
-from skillgym_action.baselines.path_store import path_store
-from skillgym_action.baselines.pooling import Wanted, pooled
-from skillgym_action.baselines.reading import BasePoint, read_history
-from skillgym_action.baselines.stored_lines import EntryKey, ExecutionName
-from skillgym_action.baselines.trend_history import TrendQuery, read_trend
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.clock import Clock
-from skillgym_action.comparison.trends import trend_of
-from skillgym_action.model.case_inputs import CaseInputs
-from skillgym_action.processes.launcher import ProcessLauncher
-from skillgym_action.reporters.trend import render
+from skillgym_action.history.branch_store import STORE_BRANCH, BranchStore, Remote
+from skillgym_action.history.path_store import path_store
+from skillgym_action.history.pooling import BaselineKey, pooled
+from skillgym_action.history.reading import BasePoint, read_history
+from skillgym_action.history.stored_lines import EntryKey, ExecutionName
+from skillgym_action.history.trend import TrendQuery, read_trend
+from skillgym_action.model.result import CaseInputs
+from skillgym_action.reports.html.trend import render
+from skillgym_action.results.statistics.trends import trend_of
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.clock import Clock
+from skillgym_action.system.processes.launcher import ProcessLauncher
 
 MOST_SECONDS, MOST_BYTES, MOST_PAGE_BYTES = 2.0, 50 * 1024**2, 5_000_000
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
@@ -78,7 +78,7 @@ def line(number: int, cases: int) -> tuple[bytes, str, datetime]:
     return json.dumps(whole, separators=(",", ":")).encode() + b"\n", name, at
 
 
-def wanted(cases: int) -> list[Wanted]:
+def wanted(cases: int) -> list[BaselineKey]:
     """What a pull request compares."""
     found = []
     for case in range(cases):
@@ -87,7 +87,7 @@ def wanted(cases: int) -> list[Wanted]:
             inputs.prompt, inputs.assertions, None, None, inputs.workspace, "claude-code", None, None, None, "1"
         )
         name = ExecutionName("bench/core.json", f"a-case-with-a-name-{case}", "claude")
-        found.append(Wanted(name=name, inputs=inputs, key=key))
+        found.append(BaselineKey(name=name, inputs=inputs, key=key))
     return found
 
 

@@ -54,7 +54,7 @@ cd "$temp"
 
 python=$(find_python) || fail "skillgym-action needs Python 3.11 or newer, found: $(python3 --version 2>/dev/null || echo none). \
 Install one on this runner, or add actions/setup-python before this step."
-name=skillgym-action-$(cat "$root/requirements/composite.txt" "$root/src/skillgym_action/__init__.py" | cksum | tr ' ' -)
+name=skillgym-action-$(cat "$root/requirements/composite.txt" "$root/src/skillgym_action/model/version.py" | cksum | tr ' ' -)
 name=$name-$("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 if [ ! -x "$temp/$name/bin/python" ]; then
   echo "installing skillgym-action's dependencies for $("$python" --version) ($python)" >&2

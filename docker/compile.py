@@ -45,7 +45,7 @@ def main() -> None:
 def compile_templates() -> None:
     """Compile the report templates that every run renders; the folder is one of those that are kept."""
     sys.dont_write_bytecode = False
-    from skillgym_action.reporters.markdown import COMPILED, environment
+    from skillgym_action.reports.markdown.report import COMPILED, environment
 
     for name in ("summary.md.j2", "comment.md.j2", "report.html.j2"):
         environment().get_template(name)

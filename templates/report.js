@@ -13,7 +13,7 @@
   /** @typedef {{address: string, suite: string, case: string, title: string, runner: string, arm: string, arms: Arm[], status: string, expectedFail: boolean, tags: string[],
    *   score: number | null, threshold: number | null, class: string, origin: string,
    *   failure: {name: string, message: Text} | null, reason: Text, place: Place | null, outcomes: Outcome[],
-   *   findings: {id: string, kind: string, where: string}[], usage: Record<string, number | null>,
+   *   findings: string[], usage: Record<string, number | null>,
    *   costUsd: number | null, costSource: string, durationMs: number, agent: string, model: string, version: string,
    *   prompt: Text, finalOutput: Text, sessions: Attempt[], decidedBy: string | null}} Execution */
   /** @typedef {{kind: string, role?: string, phase?: string, text?: Text, tool?: string, args?: Text, result?: Text,
@@ -234,10 +234,7 @@
       label && make("p", {}, make("span", { class: "label" }, label)), why && block(reason));
     const score = execution.score !== null &&
       make("p", {}, `Score ${execution.score}${execution.threshold === null ? "" : ` of ${execution.threshold}`}`);
-    const findings = execution.findings.length > 0 && make("ul", {}, execution.findings.map(finding =>
-      make("li", {}, finding.id === "leak-detected"
-        ? `A key was leaked: ${finding.kind} in ${finding.where}`
-        : `The agent addresses the judge: ${finding.kind} in ${finding.where}`)));
+    const findings = execution.findings.length > 0 && make("ul", {}, execution.findings.map(one => make("li", {}, one)));
     const nodes = [
       make("div", { class: "head" }, make("h1", {}, execution.case), state(execution.status), neighbours()),
       execution.title && execution.title !== execution.case && make("p", {}, execution.title),

@@ -1,9 +1,12 @@
 """Settings and hooks of all tests."""
 
 import os
+import re
 import resource
+import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,6 +61,21 @@ class Failures:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._config.option.tbstyle = "no"
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder like pytest's own, which is removed at once unless a test has failed: all of them need a gigabyte.
+
+    Pytest can do this, too, but not for folders that are nested deeper than Python's recursion limit.
+    """
+    path = tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30])
+    yield path
+    if not request.session.testsfailed:
+        try:
+            shutil.rmtree(path, ignore_errors=True)
+        except RecursionError:
+            subprocess.run(["rm", "-rf", path], check=False)
 
 
 @pytest.hookimpl(tryfirst=True)

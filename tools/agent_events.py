@@ -18,11 +18,13 @@ import modules_of_tests
 from agent_desk import KEY, MODELS, Desk, wiring
 from model_script import (
     Cut,
+    Disguised,
     End,
     Fail,
     Forever,
     Garble,
     Hang,
+    Page,
     Reject,
     Say,
     Shell,
@@ -32,13 +34,12 @@ from model_script import (
 )
 from model_server import ModelServer
 from paths import REPOSITORY
-from sessions import capture_of, session_with
+from sessions import SESSION, capture_of, session_with
 from skillgym_action.agents import agent_named, copilot, pi
 from skillgym_action.model.session import AgentConfig, Ending
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.sessions.judge import trouble_judgement
-from skillgym_action.sessions.run_session import trouble_of_ending
-from skillgym_action.sessions.session_limits import SessionLimits, time_limit_or_service
+from skillgym_action.sessions.session_limits import SessionLimits, trouble_of_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,9 +55,10 @@ WORK = Shell("echo hello > out.txt")
 
 @dataclass(frozen=True)
 class AgentEvent:
-    """``name``: its folder; ``what``: its row in the documentation; ``steps``: what the scripted model does.
+    """``name``: of its recording; ``what``: its row in the documentation; ``steps``: what the scripted model does.
 
-    ``timeout``: seconds, where the event has no other end; ``max_steps``: of the session.
+    ``timeout``: seconds, where the event has no other end; ``max_steps``, ``prompt``: of the session; ``exit_code``:
+    with which a shell around the CLI ends, whatever the CLI's own is.
     """
 
     name: str
@@ -64,6 +66,8 @@ class AgentEvent:
     steps: tuple[Step, ...]
     timeout: float | None = None
     max_steps: int | None = None
+    prompt: str = SESSION.prompt
+    exit_code: int | None = None
 
 
 EVENTS = (
@@ -78,16 +82,34 @@ EVENTS = (
     AgentEvent("policy", "the service rejects the prompt because of its content policy", (Reject("policy"),)),
     AgentEvent("filter", "the service's content filter stops the answer", (End("filter", "I have begun"),)),
     AgentEvent("401", "HTTP status 401, wrong key", (Fail(401),)),
+    AgentEvent("expired", "HTTP status 401, the login has expired", (Reject("expired"),)),
+    AgentEvent("402", "HTTP status 402, payment required", (Reject("payment"),)),
     AgentEvent("403", "HTTP status 403, access denied", (Reject("forbidden"),)),
     AgentEvent("404", "HTTP status 404, unknown model", (Fail(404),)),
+    AgentEvent("404-page", "HTTP status 404 with an HTML page: a wrong base URL", (Page("404 Not Found", 404),)),
+    AgentEvent("413", "HTTP status 413, the request is too large", (Reject("too-large"),)),
     AgentEvent("429", "HTTP status 429 on every call, without `retry-after`", (Fail(429, retry_after=None),)),
     AgentEvent("429-after", "HTTP status 429 on every call, with `retry-after`", (Fail(429),)),
+    AgentEvent("429-hour", "HTTP status 429 with a `retry-after` of an hour", (Fail(429, retry_after=3600),)),
     AgentEvent("429-twice", "HTTP status 429 on two calls, then the model answers", (Fail(429, times=2), DONE)),
     AgentEvent("quota", "the account's quota is exhausted", (Reject("quota"),)),
     AgentEvent("credit", "the account has no credit left", (Reject("credit"),)),
+    AgentEvent("usage-limit", "the account's usage limit is reached, and resets later", (Reject("usage-limit"),)),
     AgentEvent("500", "HTTP status 500 on every call", (Fail(500),)),
+    AgentEvent("503", "HTTP status 503 on every call, without a word on overload", (Fail(503),)),
     AgentEvent("overloaded", "HTTP status 503 or 529 (overloaded) on every call", (Reject("overloaded"),)),
     AgentEvent("garbled", "the response is malformed JSON", (Garble(),)),
+    AgentEvent("login-page", "HTTP status 200 with an HTML page: a login page of the network", (Page("Sign in"),)),
+    AgentEvent("error-body", "HTTP status 200 with an error as the body", (Disguised("body"),)),
+    AgentEvent(
+        "error-body-later", "in a later round, HTTP status 200 with an error as the body", (WORK, Disguised("body"))
+    ),
+    AgentEvent("error-event", "HTTP status 200 with an error as an event of the stream", (Disguised("event"),)),
+    AgentEvent(
+        "error-event-later",
+        "in a later round, HTTP status 200 with an error as an event",
+        (WORK, Disguised("event")),
+    ),
     AgentEvent("cut-head", "the stream ends before its first event", (Cut("head"),)),
     AgentEvent("cut", "the stream ends before the first word of the answer", (Cut(),)),
     AgentEvent("cut-words", "the stream ends after the first words of the answer", (Cut("words"),)),
@@ -105,6 +127,10 @@ EVENTS = (
         (Forever(Together((Say("Once more."), WORK))),),
         max_steps=8,
     ),
+    AgentEvent("slash", "the prompt is a slash command that does not exist", (DONE,), prompt="/nonexistent do it"),
+    AgentEvent("help", "the prompt is `/help`, which is a command of some CLIs", (DONE,), prompt="/help"),
+    AgentEvent("clear", "the prompt is `/clear`, which is a command of some CLIs", (DONE,), prompt="/clear"),
+    AgentEvent("exit-1", "the model answers, then the CLI exits with code 1", (DONE,), exit_code=1),
 )
 
 
@@ -123,7 +149,9 @@ PLAYERS = {
     "opencode, Anthropic": Player("opencode", "anthropic/claude-sonnet-4-5", "claude-code"),
 }
 STDERR_CHARACTERS = 4000
-READ_RECORDS = re.compile(r'"type": ?"session\.usage_record"')  # lines of session files that decide verdicts
+READ_RECORDS = re.compile(
+    r'"type": ?"(?:session\.usage_record|gemini)"|"qwen-code\.api_(?:error|response)"'
+)  # lines of session files that decide verdicts
 TEXT_CHARACTERS = 600
 LIST_ITEMS = 20
 
@@ -133,17 +161,25 @@ def play(player: Player, event: AgentEvent, folder: Path, models: ModelServer) -
     desk = Desk(player.agent, folder, models)
     base_url = models.script(*event.steps)
     session = desk.session("", model=player.model, env=wiring(player.service, base_url), max_steps=event.max_steps)
-    session = replace(session, timeout=event.timeout or session.timeout)
+    session = replace(session, timeout=event.timeout or session.timeout, prompt=event.prompt)
     limits = SessionLimits(desk.adapter, session)
-    return desk.capture(desk.adapter.invocation(session), watch=limits), session, limits.silence()
+    invocation = desk.adapter.invocation(session)
+    if event.exit_code is not None:
+        argv = ("/bin/sh", "-c", f'"$@"; exit {event.exit_code}', "sh", *invocation.argv)
+        invocation = replace(invocation, argv=argv)
+    return desk.capture(invocation, watch=limits), session, limits.silence().seconds
 
 
 def verdict(agent: str, capture: Capture, session: Session, silence: float | None) -> str:
     """What the table says of a session: ``judged``, or status and class."""
     adapter = agent_named(agent)
     transcript = adapter.transcript(capture, session)
-    found = trouble_of_ending(capture, session.timeout) or adapter.trouble(capture, transcript)
-    found = found and time_limit_or_service(found, silence, capture.seconds, transcript.events)
+    of_agent = adapter.trouble(capture, transcript)
+    limits = SessionLimits(adapter, session)
+    for line in capture.stdout.lines():
+        limits(line)
+    end = None if silence is None else replace(limits.silence(), seconds=silence)
+    found = trouble_of_session(of_agent, capture, transcript, end, session.timeout)
     return f"{trouble_judgement(found).status}: {found.kind}" if found else "judged"
 
 
@@ -166,7 +202,9 @@ def recording(capture: Capture, silence: float | None, folder: Path) -> dict[str
     }
     if capture.ending is Ending.TIMED_OUT:
         found |= {"seconds": capture.seconds, "silence": silence}
-    text = json.dumps(found, ensure_ascii=False).replace(str(folder), "/session").replace(KEY, "KEY")
+    text = json.dumps(found, ensure_ascii=False)
+    for real, stand_in in ((str(folder), "/session"), (str(REPOSITORY), "/repository"), (KEY, "KEY")):
+        text = text.replace(real, stand_in)
     recorded: dict[str, Any] = json.loads(re.sub(r"127\.0\.0\.1:\d+/script-\d+", "127.0.0.1:1/script", text))
     return recorded
 

@@ -27,7 +27,11 @@ PACKAGE = "skillgym_action"
 SOURCE = f"src/{PACKAGE}/"
 UNIT, SMOKE = "tests/unit/", "tests/smoke/"
 QUICK = (UNIT, SMOKE)  # what `make test` runs
-ELSEWHERE = {"tests/container/": "make test-container", "tests/browser/": "make test-browser"}
+ELSEWHERE = {
+    "tests/agents/": "make test-rest, make test-agents",
+    "tests/browser/": "make test-browser",
+    "tests/container/": "make test-container",
+}
 MODULES = ("tests/support/", "tools/")  # what tests import
 FILES = ("tests/captures/", "tests/data/", "tests/goldens/")  # what tests read
 DEFAULT_BRANCH = ("origin/main", "main")
@@ -36,56 +40,49 @@ IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|.+)|import\s+
 OF_ALL_SOURCES = f"{UNIT}test_architecture.py"
 DOCUMENTS = ("docs", "documented_defaults", "migration_pages", "mistakes", "pictures", "site")  # tests of documents
 
-# Names of the smoke tests of each package, without `test_` and `.py`; `*` is any text. `()` where unit tests do.
+# Names of the smoke tests of each package, or of a room in it, without `test_` and `.py`; `*` is any text. `()` where
+# unit tests do.
 SMOKE_OF: dict[str, tuple[str, ...]] = {
     "__main__": ("exit_codes",),
     "agents": ("exit_codes", "formats"),
-    "agentv": ("formats", "seed_agentv"),
-    "assertions": ("assertion_vectors", "formats"),
-    "baselines": ("action", "continued_runs"),
-    "cancellation": ("continued_runs", "exit_codes"),
-    "checkout_suites": ("action",),
+    "agents.output": ("formats",),
+    "authoring": (),
+    "authoring.starter": ("continued_runs",),
     "cli": ("action", "continued_runs", "exit_codes"),
-    "clock": ("reports",),
-    "comparison": ("action", "continued_runs", "reports"),
-    "documents": ("formats", "seed_*"),
-    "engines": (),
-    "expected_costs": ("action",),
-    "filesystem": ("attacks", "continued_runs"),
-    "formats": ("formats", "seed_*"),
     "github": ("action",),
-    "harbor": ("formats",),
-    "hidden_from_agents": ("attacks",),
-    "javascript": ("assertion_vectors", "formats"),
-    "judge": ("formats", "seed_agentv"),
-    "limits": ("*",),
+    "history": ("action", "continued_runs"),
+    "judging": ("assertion_vectors", "formats", "seed_agentv"),
     "model": ("*",),
-    "network": ("action",),
     "pipeline": ("*",),
-    "plan_checks": ("action", "continued_runs"),
-    "plugin_evals": ("formats",),
-    "processes": ("attacks", "exit_codes", "formats"),
-    "promotion": (),
-    "remote_limits": ("formats",),
-    "remote_wiring": ("action",),
-    "reporters": ("reports", "action"),
-    "repository": ("action", "formats"),
-    "sandboxes": (),
+    "pipeline.stages": ("action", "continued_runs", "exit_codes"),
+    "plugins": (),
+    "reports": ("reports", "action"),
+    "reports.user_templates": ("reports",),
+    "results": ("continued_runs", "reports"),
+    "results.statistics": ("action", "continued_runs", "reports"),
     "services": ("exit_codes", "formats"),
     "sessions": ("attacks", "exit_codes", "formats"),
+    "sessions.engines": (),
     "settings": ("continued_runs", "exit_codes", "seed_*"),
-    "skill_evals": ("formats",),
-    "stages": ("action", "continued_runs", "exit_codes"),
-    "starter": ("continued_runs",),
-    "storage": ("continued_runs", "reports"),
-    "suite_hosts": ("assertion_vectors", "formats"),
-    "suite_programs": ("assertion_vectors", "formats"),
-    "supervisor": ("attacks", "exit_codes"),
+    "suites": ("formats", "seed_*"),
+    "suites.agentv": ("formats", "seed_agentv"),
+    "suites.harbor": ("formats",),
+    "suites.plugin_evals": ("formats",),
+    "suites.programs": ("assertion_vectors", "formats", "seed_*"),
+    "suites.programs.hosts": ("assertion_vectors", "formats"),
+    "suites.programs.runtime": ("assertion_vectors", "formats"),
+    "suites.skill_evals": ("formats",),
+    "system": ("continued_runs", "exit_codes", "reports"),
+    "system.containers": (),
+    "system.files": ("attacks", "continued_runs"),
+    "system.network": ("action",),
+    "system.processes": ("attacks", "exit_codes", "formats"),
+    "system.supervisor": ("attacks", "exit_codes"),
     "text": ("attacks", "reports"),
-    "transcripts": ("formats",),
-    "user_templates": ("reports",),
-    "wiring": ("action", "exit_codes"),
+    "text.documents": ("formats", "seed_*"),
+    "text.javascript": ("assertion_vectors", "formats"),
     "workspaces": ("attacks", "formats"),
+    "workspaces.repository": ("action", "formats"),
 }
 
 
@@ -109,33 +106,45 @@ class Tree:
         """Files with tests, in order."""
         return sorted(path for path in self.texts if is_test(path) and path.startswith(folders or "tests/"))
 
-    def unit(self, package: str) -> list[str]:
-        """The folder of a package's unit tests, or the file of a module's."""
-        if self.tests(f"{UNIT}{package}/"):
-            return [f"{UNIT}{package}"]
-        file = f"{UNIT}test_{package}.py"
-        return [file] if file in self.texts else []
+    def unit(self, room: str) -> list[str]:
+        """The folder of a room's unit tests, without those of rooms in it, or the file of a module's.
 
-    def importing_packages(self, *modules: str) -> list[str]:
-        """The packages that import any of the modules, except the modules' own packages."""
-        others = {top(importer) for module in modules for importer in self.importers.get(module, ())}
-        return sorted(others - {top(module) for module in modules})
+        If a room has none, those of what it is in.
+        """
+        folder = f"{UNIT}{room.replace('.', '/')}"
+        below = self.tests(f"{folder}/")
+        direct = [path for path in below if os.fspath(PurePosixPath(path).parent) == folder]
+        if below:
+            return [folder] if direct == below else direct
+        file = f"{UNIT}test_{room}.py"
+        around = room.rpartition(".")[0]
+        return [file] if file in self.texts else self.unit(around) if around else []
+
+    def importing_rooms(self, *modules: str) -> list[str]:
+        """The rooms that import any of the modules, except the modules' own rooms."""
+        others = {room_of(importer) for module in modules for importer in self.importers.get(module, ())}
+        return sorted(others - {room_of(module) for module in modules})
 
     def importing(self, module: str) -> list[str]:
         """Files of tests that import the module."""
         return sorted(path for path, modules in self.imported.items() if module in modules)
 
     def using(self, module: str) -> list[str]:
-        """The test files that import a module of tests: quick ones, or else slower ones, or else users of its users."""
+        """The test files that import a module of tests: quick ones, or else slower ones, or else users of its users.
+
+        Those that other commands run, where no others use it.
+        """
         seen, modules = set[str](), [module]
+        elsewhere: list[str] = []
         while modules:
             files = [path for one in modules for path in self.importing(one)]
             tests = sorted({path for path in files if is_test(path)})
-            if tests:
-                return [path for path in tests if path.startswith(QUICK)] or tests
+            if here := [path for path in tests if not _elsewhere(path)]:
+                return [path for path in here if path.startswith(QUICK)] or here
+            elsewhere += tests
             seen.update(modules)
             modules = sorted({PurePosixPath(path).stem for path in files} - seen)
-        return []
+        return sorted(set(elsewhere))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,13 +190,17 @@ def selection(changed: Iterable[str], tree: Tree) -> Selection:
     """The tests that a change of these paths needs."""
     paths = sorted(set(changed))
     why: dict[str, dict[str, None]] = {}
-    elsewhere: dict[str, tuple[str, ...]] = {}
+    not_here = {path for path in paths if _elsewhere(path)}
     for path in paths:
-        for folder, command in ELSEWHERE.items():
-            if path.startswith(folder):
-                elsewhere[command] = (*elsewhere.get(command, ()), path)
         for reason, needed in _reasons(path, tree):
-            why.setdefault(reason, {}).update(dict.fromkeys(needed))
+            tests = set(needed)
+            not_here |= {test for test in tests if _elsewhere(test)}
+            why.setdefault(reason, {}).update(dict.fromkeys(sorted(tests - not_here)))
+    elsewhere = {
+        command: files
+        for folder, command in ELSEWHERE.items()
+        if (files := tuple(path for path in sorted(not_here) if path.startswith(folder)))
+    }
     own = tuple(path for path in paths if path in tree.texts and is_test(path) and not _elsewhere(path))
     return Selection(why={reason: tuple(needed) for reason, needed in why.items()}, changed=own, elsewhere=elsewhere)
 
@@ -197,7 +210,8 @@ def _reasons(path: str, tree: Tree) -> Iterator[tuple[str, Iterable[str]]]:
     if path.startswith(SOURCE):
         yield from _source(path, tree)
     elif path.startswith("templates/"):
-        yield from _package("reporters", tree)
+        for room in ("reports.html", "reports.markdown"):
+            yield from _room(room, tree)
     elif _elsewhere(path):
         return
     elif path.startswith("tests/") and is_test(path):
@@ -216,20 +230,19 @@ def _reasons(path: str, tree: Tree) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def _source(path: str, tree: Tree) -> Iterator[tuple[str, Iterable[str]]]:
-    parts = PurePosixPath(path.removeprefix(SOURCE))
-    package = PACKAGE if parts.name == "__init__.py" and len(parts.parts) == 1 else PurePosixPath(parts.parts[0]).stem
-    yield from _package(package, tree)
-    module = ".".join((PACKAGE, *parts.with_suffix("").parts)).removesuffix(".__init__")
+    module = ".".join((PACKAGE, *PurePosixPath(path.removeprefix(SOURCE)).with_suffix("").parts))
+    yield from _room(room_of(module), tree)
+    module = module.removesuffix(".__init__")
     direct = [test for test in tree.importing(module) if is_test(test) and test.startswith(QUICK)]
     yield f"import {module.removeprefix(f'{PACKAGE}.')}", direct
 
 
-def _package(package: str, tree: Tree) -> Iterator[tuple[str, Iterable[str]]]:
-    yield f"{package} changed", tree.unit(package)
-    importers = tree.importing_packages(*(module for module in tree.importers if top(module) == package))
-    yield f"packages that import {package}", [test for one in importers for test in tree.unit(one)]
-    names = tree.smoke.get(package, ("*",))
-    yield f"runs for {package}", [test for test in tree.tests(SMOKE) if any(_is_named(test, name) for name in names)]
+def _room(room: str, tree: Tree) -> Iterator[tuple[str, Iterable[str]]]:
+    yield f"{room} changed", tree.unit(room)
+    importers = tree.importing_rooms(*(module for module in tree.importers if room_of(module) == room))
+    yield f"rooms that import {room}", [test for one in importers for test in tree.unit(one)]
+    names = tree.smoke.get(room, tree.smoke.get(room.partition(".")[0], ("*",)))
+    yield f"runs for {room}", [test for test in tree.tests(SMOKE) if any(_is_named(test, name) for name in names)]
     yield "all sources", [OF_ALL_SOURCES] if OF_ALL_SOURCES in tree.texts else []
 
 
@@ -326,9 +339,13 @@ def importers_of(repository: Path) -> dict[str, frozenset[str]]:
     return {module: frozenset(graph.find_modules_that_directly_import(module)) for module in graph.modules}
 
 
-def top(module: str) -> str:
-    """The top-level package or module that contains a module; ``PACKAGE`` for its own ``__init__``."""
-    return module.split(".")[1] if "." in module else module
+def room_of(module: str) -> str:
+    """The folder of a module, as ``reports.html``; ``services`` for a module outside of packages.
+
+    ``PACKAGE`` for its own ``__init__``. A package counts for the room that it is in.
+    """
+    inside = module.split(".")[1:]
+    return ".".join(inside[:-1]) or (inside[0] if inside else PACKAGE)
 
 
 def changed_since(base: str, repository: Path) -> list[str]:

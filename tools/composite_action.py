@@ -1,18 +1,24 @@
-"""``composite/action.yml``, made of ``action.yml``. ``python tools/composite_action.py`` writes it anew.
+"""The inputs of ``action.yml``, and ``composite/action.yml``, made of it. This script writes both anew.
 
-Inputs and outputs are the same. All inputs reach the tool as JSON in one variable: the runner sets ``INPUT_*`` for
-actions in containers alone, and shells drop variables with a dash in their name.
+A declared setting gets an input with the words of its option; where an input needs other words, ``action.yml`` has
+them. Inputs and outputs of both files are the same. All inputs of the composite action reach the tool as JSON in one
+variable: the runner sets ``INPUT_*`` for actions in containers alone, and shells drop variables with a dash in their
+name.
 """
 
 from __future__ import annotations
 
+import json
 import re
 
 import yaml
 
 import modules_of_tests
 from paths import REPOSITORY
+from skillgym_action.cli.action.inputs import known_inputs
+from skillgym_action.settings.settings import declared, inputs_of_settings
 
+ACTION = REPOSITORY / "action.yml"
 COMPOSITE = REPOSITORY / "composite" / "action.yml"
 HEAD = """\
 # Made of ../action.yml by tools/composite_action.py: change that file.
@@ -39,9 +45,38 @@ runs:
 """
 
 
+def action(text: str) -> str:
+    """``action.yml`` with an entry for each input, a new one behind that of the setting declared before, and no other.
+
+    ``text``: what it is now; its entries stay as they are.
+    """
+    head, rest = text.split("\ninputs:\n")
+    inputs, outputs = rest.split("\noutputs:\n")
+    blocks = re.split(r"^(?=  [a-z-]+:\n)", inputs, flags=re.MULTILINE)[1:]
+    entries = {block.partition(":")[0].strip(): block.rstrip("\n") for block in blocks}
+    names = [name for name in entries if name in known_inputs()]
+    before = None
+    for name, field in inputs_of_settings().items():
+        if name not in names:
+            names.insert(names.index(before) + 1 if before else 0, name)
+            entries[name] = f"  {name}:\n    description: {json.dumps(description(field), ensure_ascii=False)}"
+        before = name
+    shown = "\n".join(entries[name] for name in names)
+    return f"{head}\ninputs:\n{shown}\n\noutputs:\n{outputs}"
+
+
+def description(field: str) -> str:
+    """What the option of a field means, in the words of inputs."""
+    _, option = declared(field)
+    assert option, f"the setting {field} has no option: write the entry of its input by hand"
+    text = re.sub(r"--([a-z-]+)", r"`\1`", option.help)
+    flag = f"`true` or `false`: {text[0].lower()}{text[1:]} Default: `false`."
+    return flag if option.metavar is None else re.sub(r" \(default: (.+)\)\.$", r". Default: \1.", text)
+
+
 def composite_action() -> str:
     """What ``composite/action.yml`` has to be."""
-    text = (REPOSITORY / "action.yml").read_text(encoding="utf-8")
+    text = ACTION.read_text(encoding="utf-8")
     head, runs = text.split("\nruns:\n")
     assert "\n" in runs
     before, outputs = head.split("\noutputs:\n")
@@ -57,4 +92,5 @@ def composite_action() -> str:
 
 
 if __name__ == "__main__":
+    ACTION.write_text(action(ACTION.read_text(encoding="utf-8")), encoding="utf-8")
     COMPOSITE.write_text(composite_action(), encoding="utf-8")

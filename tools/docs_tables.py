@@ -19,23 +19,21 @@ from format_agents import of_formats, of_skill_folders
 from github_events import of_github_events
 from github_faults import of_github_faults
 from key_tables import of_keys
+from limit_tables import LIMITS
 from paths import REPOSITORY
 from positions import of_attempts, of_containers, of_positions
-from report_limit_tables import REPORT_LIMITS
 from result_tables import RESULT_TABLES
-from session_limit_tables import SESSION_LIMITS
 from skillgym_action.agents import AGENTS
 from skillgym_action.cli.arguments import cli
 from skillgym_action.model.exit_codes import EXIT_CODES
 from skillgym_action.model.verdicts import TROUBLES
-from skillgym_action.settings.configuration_sections import ConfigFile
-from suite_limit_tables import SUITE_LIMITS
+from skillgym_action.settings.configuration import ConfigFile
 from ways_of_writing import of_ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from limit_rows import Row
+    from limit_tables import Row
 
 
 def of_action(section: str) -> Iterator[tuple[str, str]]:
@@ -94,6 +92,7 @@ def of_troubles() -> Iterator[tuple[str, ...]]:
     yield "Class", "Label", "Status", "Origin", "Retries", "What to do"
     for name, kind in TROUBLES.items():
         again = "stops the runner" if kind.stops_runner else {0: "none", 1: "one", 2: "two"}[kind.retries]
+        again += "; the second case stops the runner" if kind.stops_after > 1 else ""
         yield f"`{name}`", kind.label, f"`{kind.status}`", kind.origin, again, kind.remedy
 
 
@@ -124,9 +123,7 @@ TABLES: dict[str, Callable[[], Iterator[Row]] | tuple[Row, ...]] = {
     "ways-of-writing": of_ways,
     "formats": of_formats,
     "skill-folders": of_skill_folders,
-    **SUITE_LIMITS,
-    **SESSION_LIMITS,
-    **REPORT_LIMITS,
+    **LIMITS,
     **RESULT_TABLES,
     **{f"config-{name}": partial(of_keys, "config", name) for name in ConfigFile.model_fields if name != "schema_"},
     "quarantine": partial(of_keys, "quarantine", "quarantine[]", base="quarantine[]."),

@@ -29,7 +29,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from changed_tests import PACKAGE, SOURCE, UNIT, Tree, is_test, top, tree_of
+from changed_tests import PACKAGE, SOURCE, UNIT, Tree, is_test, room_of, tree_of
 from mutants import AT_ONCE, REPOSITORY, Copy, remove
 
 if TYPE_CHECKING:
@@ -46,7 +46,12 @@ NO_TESTS = 5  # the exit code of pytest where it collects none
 TESTS_FAILED = 1
 
 # Code that ends processes, removes files or changes their permissions: for root, a change of it could harm the machine.
-NOT_DRAWN = ("supervisor/", "filesystem/removal.py", "filesystem/descriptor_walk.py", "filesystem/ownership.py")
+NOT_DRAWN = (
+    "system/supervisor/",
+    "system/files/removal.py",
+    "system/files/open_below.py",
+    "github/step_files.py",
+)
 
 COMPARISONS = {
     "==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">",
@@ -255,13 +260,13 @@ def sources_of(repository: Path) -> dict[str, str]:
 def groups(file: str, tree: Tree) -> list[list[str]]:
     """The unit tests that may notice a change of a module, in groups, the nearest first."""
     module = ".".join((PACKAGE, *Path(file).with_suffix("").parts)).removesuffix(".__init__")
-    package = top(module)
+    room = room_of(module)
     named = f"test_{Path(file).stem}.py"
     direct = [path for path in tree.importing(module) if is_test(path) and path.startswith(UNIT)]
-    same_name = [path for path in tree.tests(f"{UNIT}{package}/") if path.endswith(f"/{named}")]
+    same_name = [path for path in tree.tests(f"{UNIT}{room.replace('.', '/')}/") if path.endswith(f"/{named}")]
     nearest = sorted({*direct, *same_name})
-    others = [test for one in tree.importing_packages(module) for test in tree.unit(one)]
-    return [group for group in (nearest, tree.unit(package), others) if group]
+    others = [test for one in tree.importing_rooms(module) for test in tree.unit(one)]
+    return [group for group in (nearest, tree.unit(room), others) if group]
 
 
 @dataclass(frozen=True, kw_only=True)

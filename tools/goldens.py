@@ -2,24 +2,35 @@
 
 Summary, comment and the printed log have golden files of their own, of more runs.
 
-``python tools/goldens.py`` writes them anew; read the difference before you commit it.
+``python tools/goldens.py`` writes them anew; read the difference before you commit it. ``python tools/goldens.py
+digests`` writes the stored digests, and only that: see ``tests/unit/history/test_stored_digests.py``. So does
+``python tools/goldens.py plug-ins`` with the interface of plug-ins, see ``tests/unit/test_plugins.py``.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-from dataclasses import dataclass
+import sys
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import modules_of_tests
 from paths import GOLDENS
 from showcase import showcase
-from skillgym_action.model.session_artifacts import NOT_STORED, SessionArtifacts, StoredText
-from skillgym_action.reporters import html, otlp, reporter_named, terminal
+from skillgym_action import plugins
+from skillgym_action.model.session import NOT_STORED, SessionArtifacts, StoredText
+from skillgym_action.reports import reporter_named
+from skillgym_action.reports.files import otlp
+from skillgym_action.reports.html import report as html
+from skillgym_action.reports.terminal import terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 AT = "2025-01-02T03:04:{:02}Z"
 SESSION_REPORT: dict[str, Any] = {
@@ -138,6 +149,50 @@ FILES: dict[str, Callable[[], str]] = {
 }
 
 
-if __name__ == "__main__":
+def write_digests() -> None:
+    from every_format import stored_digests
+
+    with TemporaryDirectory() as folder:
+        found = json.dumps(stored_digests(Path(folder)), indent=1)
+    (GOLDENS / "digests.json").write_text(f"{found}\n", encoding="utf-8")
+
+
+def write_reports() -> None:
     for name, made in FILES.items():
         (GOLDENS / f"reports-{name}").write_text(made(), encoding="utf-8")
+
+
+def interface_of_plug_ins() -> str:
+    """A line for each name, field and function of the interface, with types and defaults."""
+    lines = (line for name in plugins.__all__ for line in _described(name, getattr(plugins, name)))
+    return "".join(re.sub(" at 0x[0-9a-f]+", "", f"{line}\n") for line in lines)
+
+
+def _described(name: str, value: Any) -> Iterator[str]:
+    if inspect.isfunction(value):
+        yield f"{name}{inspect.signature(value)}"
+    elif not inspect.isclass(value):
+        yield f"{name} = {value!r}".replace("skillgym_action.model.session_report.", "")
+    elif issubclass(value, Enum):
+        yield f"{name}: {', '.join(value)}"
+    else:
+        yield f"{name}({', '.join(base.__name__ for base in value.__bases__ if base is not object)})"
+        for field in fields(value) if is_dataclass(value) else ():
+            default = "" if field.default is MISSING else f" = {field.default!r}"
+            yield f"  {field.name}: {field.type}{default or ' = …' * (field.default_factory is not MISSING)}"
+        own = [base for base in reversed(value.__mro__) if base.__module__.startswith("skillgym_action.")]
+        for method, found in sorted({name: found for base in own for name, found in vars(base).items()}.items()):
+            function = found.fget if isinstance(found, property) else getattr(found, "__func__", found)
+            if inspect.isfunction(function) and not method.startswith("_"):
+                yield f"  {method}{inspect.signature(function)}"
+
+
+def write_interface() -> None:
+    (GOLDENS / "plug-ins.txt").write_text(interface_of_plug_ins(), encoding="utf-8")
+
+
+WRITERS = {"digests": write_digests, "plug-ins": write_interface}
+
+
+if __name__ == "__main__":
+    WRITERS.get("".join(sys.argv[1:]), write_reports)()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.cli import schema_values
-from skillgym_action.cli.published_schemas import inherited_keys, text_of, value_of
-from skillgym_action.cli.schema import MADE
+from skillgym_action.cli.commands.schema import MADE
+from skillgym_action.cli.schemas import schema_values
+from skillgym_action.cli.schemas.published import inherited_keys, text_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,6 +171,8 @@ class _Wording:
             return _TYPES[value["type"]]
         if value["type"] == "array":
             return f"list of {self._inner(value['items'])}"
+        if value["additionalProperties"] is True:
+            return "mapping"
         return f"mapping of {self._inner(value['additionalProperties'])}"
 
     def _inner(self, value: Schema) -> str:

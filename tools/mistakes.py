@@ -223,9 +223,12 @@ MISTAKES = (
         "EVAL.yaml",
     ),
     _suite("folder of cases that does not exist", "name: a\ntests: ./case/\n", "EVAL.yaml"),
-    _suite("empty list of assertions", "tests:\n  - id: a\n    input: x\n    assertions: []\n", "EVAL.yaml", code=0),
+    _suite("empty list of assertions", "tests:\n  - id: a\n    input: x\n    assertions: []\n", "EVAL.yaml"),
     _suite(
-        "threshold of zero", "execution: {threshold: 0}\ntests: [{id: a, input: x, criteria: y}]\n", "EVAL.yaml", code=0
+        "threshold of zero",
+        "execution: {threshold: 0}\ntests: [{id: a, input: x, assertions: [{type: contains, value: y}]}]\n",
+        "EVAL.yaml",
+        code=0,
     ),
     Mistake(
         name="eval without a prompt",
@@ -234,7 +237,6 @@ MISTAKES = (
     Mistake(
         name="questions without a judge",
         command=("run", "--runner", "nop"),
-        code=3,
         files={
             SUITE: None,
             **SKILL,

@@ -37,6 +37,7 @@ SERVER = "https://github.com"
 RUN = ".skillgym-results/pull-42"
 COLUMNS, ROWS = 108, 48
 REPEAT = 5
+SMALL = ("basic-suite.ts", "skill-selection-suite.ts")  # examples that are not in the pictures
 MODELS = {"sonnet": "claude-sonnet-4-6", "haiku": "claude-haiku-4-5"}
 CHANGELOG = """# Changelog
 
@@ -231,7 +232,7 @@ def picture_run(folder: Path) -> PictureRun:
 
 def _repository(root: Path) -> None:
     for name in ("x-bench", "python", "typescript"):
-        shutil.copytree(REPOSITORY / "examples" / name, root / "bench" / name)
+        shutil.copytree(REPOSITORY / "examples" / name, root / "bench" / name, ignore=shutil.ignore_patterns(*SMALL))
     written(root, {"CHANGELOG.md": CHANGELOG, "CLAUDE.md": RULE, "bench/changelog.json": json.dumps(SUITE, indent=2)})
     spec = {"name": "shop", "private": True, "type": "module", "scripts": {"test": "node --test --test-reporter=spec"}}
     written(root, {"bench/x-bench/template/package.json": json.dumps(spec)})

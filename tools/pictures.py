@@ -35,6 +35,7 @@ NAMES = ("terminal", "summary", "comment", "report", "session")
 SKILL_NAMES = ("skill-comment", "skill-summary", "skill-report")
 TREND_NAMES = ("trend",)
 SCHEMES = ("light", "dark")
+SESSION = {"suite": "bench/changelog.json", "case": "names-the-area", "runner": "haiku"}  # that is shown
 XTERM, UPNG = "6.0.0", "2.1.0"
 COLORS = 128
 MARKDOWN = (
@@ -114,7 +115,6 @@ class Picture:
 def pictures(ran: PictureRun, folder: Path, scheme: str) -> dict[str, Picture]:
     """All of a run by name; pages are made in ``folder``."""
     report = ran.directory / "report.html"
-    case = {"suite": "bench/changelog.json", "case": "names-the-area", "runner": "haiku"}
     return {
         "terminal": Picture(_terminal(ran.terminal, folder / f"terminal-{scheme}.html", scheme), 880, 900),
         "summary": Picture(
@@ -122,7 +122,7 @@ def pictures(ran: PictureRun, folder: Path, scheme: str) -> dict[str, Picture]:
         ),
         "comment": Picture(_markdown(ran.comment, folder / f"comment-{scheme}", scheme), 900, 880, prepare=OPEN % 1),
         "report": Picture(report, 1000, 1080, prepare="document.getElementById('cases').scrollIntoView()"),
-        "session": Picture(report, 1000, 1375, f"#{urlencode(case)}"),
+        "session": Picture(report, 1000, 1375, f"#{urlencode(SESSION)}"),
     }
 
 

@@ -79,6 +79,14 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         Write("NOTES.md", NOTES),
         Say("Done: the release notes are in NOTES.md."),
     ),
+    "always-passes": (Say("skillgym ready"),),
+    "selects-the-skill": (
+        Skill("release-notes"),
+        Read("CHANGELOG.md"),
+        Write("NOTES.md", NOTES),
+        Say("The release notes are in NOTES.md."),
+    ),
+    "needs-no-skill": (Shell("wc -l CHANGELOG.md"), Say("CHANGELOG.md has so many lines as you see above.")),
     "mends-the-sum": (
         Shell("npm test 2>&1 | grep -E '^# (pass|fail)'"),
         Read("price.js"),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from key_tables import NO_DEFAULT, default_of, keys_of, type_of
-from skillgym_action.cli.published_schemas import inherited_keys, text_of
+from skillgym_action.cli.schemas.published import inherited_keys, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -3,16 +3,19 @@
 Suite programs import from here: ``from skillgym_action import Case, Suite, Workspace, command_matcher, expect``.
 """
 
+from skillgym_action.model.version import __version__
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from skillgym_action.model.session_report import SessionReport
-    from skillgym_action.suite_programs.command_lines import command_matcher
-    from skillgym_action.suite_programs.suite import Case, Context, Suite, Workspace, expect
+    from skillgym_action.suites.programs.runtime.command_lines import command_matcher
+    from skillgym_action.suites.programs.runtime.expectations import expect
+    from skillgym_action.suites.programs.runtime.suite import Case, Context, Suite, Workspace
 
 __all__ = ["Case", "Context", "SessionReport", "Suite", "Workspace", "__version__", "command_matcher", "expect"]
-__version__ = "1.0.0"
 
-_ELSEWHERE = {"command_matcher": "suite_programs.command_lines", "SessionReport": "model.session_report"}
+_RUNTIME = "suites.programs.runtime"
+_ELSEWHERE = {"command_matcher": f"{_RUNTIME}.command_lines", "SessionReport": "model.session_report"}
 
 
 def __getattr__(name: str) -> object:
@@ -21,4 +24,4 @@ def __getattr__(name: str) -> object:
         raise AttributeError(name)
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'suite_programs.suite')}"), name)
+    return getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, f'{_RUNTIME}.suite')}"), name)

@@ -12,7 +12,7 @@ try:  # all imports: the program may be cancelled as soon as it starts
     from contextlib import suppress
     from types import MappingProxyType
 
-    from skillgym_action.cli import hardening
+    from skillgym_action.cli import process_protection
     from skillgym_action.model.exit_codes import ExitCode
 except KeyboardInterrupt:
     sys.stderr.write("cancelled\n")
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, NoReturn
 
-    from skillgym_action.model.early_end import EarlyEnd
-    from skillgym_action.settings.configuration_sections import ReportSection
+    from skillgym_action.model.report import RunWithoutReport
+    from skillgym_action.settings.configuration import ReportSection
 
-    Publish = Callable[[EarlyEnd, Mapping[str, str]], None]
+    Publish = Callable[[RunWithoutReport, Mapping[str, str]], None]
 
 NOT_ON_WINDOWS = "error: skillgym-action runs on Linux and macOS, not on Windows; use WSL, or another runs-on"
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -60,15 +60,15 @@ def main() -> None:
     """Entry point of the command line."""
 
     def program(environment: Mapping[str, str]) -> int:
-        if instruction := environment.get(hardening.COMPLETION):
-            from skillgym_action.cli.completion import complete
+        if instruction := environment.get(process_protection.COMPLETION):
+            from skillgym_action.cli.shell_words import complete
 
             return complete(instruction, environment)
         from skillgym_action.cli.arguments import cli
 
         return int(cli(standalone_mode=False, obj=environment) or 0)
 
-    def publish(end: EarlyEnd, environment: Mapping[str, str]) -> None:
+    def publish(end: RunWithoutReport, environment: Mapping[str, str]) -> None:
         if sys.argv[1:2] == ["check"]:
             from skillgym_action.cli.job_annotations import annotate_check
 
@@ -82,19 +82,19 @@ def action() -> None:
     sections: list[ReportSection] = []
 
     def program(environment: Mapping[str, str]) -> int:
-        from skillgym_action.cli.action_inputs import run_action
+        from skillgym_action.cli.action.inputs import run_action
 
         return run_action(environment, sections.append)
 
     def with_inputs(environment: Mapping[str, str]) -> Mapping[str, str]:
-        from skillgym_action.cli import action_inputs
+        from skillgym_action.cli.action import inputs as action_inputs
 
         return action_inputs.with_inputs(environment)
 
-    def publish(end: EarlyEnd, environment: Mapping[str, str]) -> None:
-        from skillgym_action.cli.early_end import publish_early_end
+    def publish(end: RunWithoutReport, environment: Mapping[str, str]) -> None:
+        from skillgym_action.cli.action.run_without_report import publish_run_without_report
 
-        publish_early_end(end, environment, sections)
+        publish_run_without_report(end, environment, sections)
 
     _leave(exit_code(program, publish, with_inputs))
 
@@ -117,14 +117,14 @@ def exit_code(
     environment: dict[str, str] = {}  # set as soon as it is read, so that its secrets are redacted in messages
     gc.disable()  # imports create many objects and hardly any garbage; `wiring.open_services` enables it
     try:
-        read_environment = hardening.begin()
+        read_environment = process_protection.begin()
         try:
             signal.signal(signal.SIGTERM, _Interrupt.handle)  # until `wiring.open_services` sets its own
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it was ignored before
                 signal.signal(signal.SIGINT, _Interrupt.handle)
             _open_standard_streams()
             environment = read_environment()  # it can be read once, so no signal is heeded before
-            hardening.heed_signals()
+            process_protection.heed_signals()
             environment = dict(with_inputs(environment))
             return program(MappingProxyType(environment))
         except KeyboardInterrupt:
@@ -166,34 +166,36 @@ def _forget_interrupted_imports() -> None:
             del sys.modules[name]
 
 
-def _cancelled_end() -> EarlyEnd:
-    from skillgym_action.model.early_end import EarlyEnd
+def _cancelled_end() -> RunWithoutReport:
     from skillgym_action.model.errors import Problem
+    from skillgym_action.model.report import RunWithoutReport
 
-    return EarlyEnd(exit_code=ExitCode.CANCELLED, problems=(Problem(message="cancelled"),))
+    return RunWithoutReport(exit_code=ExitCode.CANCELLED, problems=(Problem(message="cancelled"),))
 
 
-def _printed_end(error: BaseException, environment: Mapping[str, str]) -> EarlyEnd:
+def _printed_end(error: BaseException, environment: Mapping[str, str]) -> RunWithoutReport:
     """The end of the tool by an error, whose message is printed."""
     import click
 
-    from skillgym_action.model.early_end import EarlyEnd
     from skillgym_action.model.errors import Problem, SkillgymError
+    from skillgym_action.model.report import RunWithoutReport
 
-    def printed(code: int, message: str) -> EarlyEnd:
+    def printed(code: int, message: str) -> RunWithoutReport:
         _print_error(message, environment)
-        return EarlyEnd(exit_code=code, problems=(Problem(message=message.removeprefix("error: ")),))
+        return RunWithoutReport(exit_code=code, problems=(Problem(message=message.removeprefix("error: ")),))
 
     if isinstance(error, SkillgymError):
+        for warning in error.warnings:
+            _print_error(f"warning: {warning}", environment)
         for problem in error.problems:
             _print_error(f"error: {problem}", environment)
-        return EarlyEnd(exit_code=error.exit_code, problems=error.problems, reported=error.reported)
+        return RunWithoutReport(exit_code=error.exit_code, problems=error.problems, reported=error.reported)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         with suppress(OSError, ValueError):
             error.show()
-        return EarlyEnd(exit_code=error.exit_code, problems=(Problem(message="no command is named"),))
+        return RunWithoutReport(exit_code=error.exit_code, problems=(Problem(message="no command is named"),))
     if isinstance(error, click.ClickException):
-        from skillgym_action.cli.usage_errors import usage_message
+        from skillgym_action.cli.help.usage_errors import usage_message
 
         return printed(error.exit_code, f"error: {usage_message(error)}")
     if isinstance(error, click.Abort):
@@ -202,7 +204,7 @@ def _printed_end(error: BaseException, environment: Mapping[str, str]) -> EarlyE
         code = _output_error()
         if code or isinstance(error, SystemExit):
             problem = Problem(message="standard output cannot be written")
-            return EarlyEnd(exit_code=code or ExitCode.BROKEN_PIPE, problems=(problem,))
+            return RunWithoutReport(exit_code=code or ExitCode.BROKEN_PIPE, problems=(problem,))
     came = _Interrupt.came
     message = "cancelled" if came else f"internal error: please report it with {_error_log(environment)}"
     return printed(ExitCode.CANCELLED if came else ExitCode.INTERNAL_ERROR, message)

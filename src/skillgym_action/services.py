@@ -9,24 +9,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from skillgym_action.baselines import Store
-    from skillgym_action.cancellation import Cancellation
-    from skillgym_action.clock import Clock
+    from skillgym_action.agents.installation import AgentInstalls
     from skillgym_action.github.event import GitHubEvent
     from skillgym_action.github.publisher import Publisher
-    from skillgym_action.judge.client import Judge
+    from skillgym_action.history import Store
+    from skillgym_action.judging.judge.client import Judge
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.links import Links
+    from skillgym_action.model.report import Links
     from skillgym_action.model.result import Result
     from skillgym_action.model.session_report import Price
-    from skillgym_action.processes.agent_installs import AgentInstalls
-    from skillgym_action.processes.launcher import ProcessLauncher
-    from skillgym_action.repository.repository import Repository
-    from skillgym_action.repository.suite_source import SuiteSource
-    from skillgym_action.storage.run_directory import RunDirectory
-    from skillgym_action.storage.snapshot_file import SnapshotFile
-    from skillgym_action.suite_hosts.suite_host import SuiteHosts
-    from skillgym_action.user_templates.renderer import ReportTemplates
+    from skillgym_action.reports.user_templates.renderer import ReportTemplates
+    from skillgym_action.results.run_directory import RunDirectory
+    from skillgym_action.results.snapshot_file import SnapshotFile
+    from skillgym_action.suites.programs.hosts.suite_host import SuiteHosts
+    from skillgym_action.system.cancellation import Cancellation
+    from skillgym_action.system.clock import Clock
+    from skillgym_action.system.processes.launcher import ProcessLauncher
+    from skillgym_action.workspaces.repository.repository import Repository
+    from skillgym_action.workspaces.repository.suite_source import SuiteSource
     from skillgym_action.workspaces.session_containers import SessionContainers
     from skillgym_action.workspaces.untrusted_configuration import UntrustedConfiguration
     from skillgym_action.workspaces.workspaces import Workspaces

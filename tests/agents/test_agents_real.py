@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from agent_clis import ALWAYS, QUICK, agent_cli, more_agents, search_path
+from agent_clis import ALWAYS, QUICK, agent_cli, more_agents, search_path, version_under_test
 from agent_desk import KEY, MODELS, Desk, wiring
 from model_script import Forever, Read, Say, Shell, Step, Together, Write
 from model_server import ModelServer
 from scratch import Ran, repository, skillgym
-from skillgym_action.agents import AGENTS
 from skillgym_action.model.session_report import Command, SessionReport, Trouble
-from skillgym_action.processes.outputs import OutputFile
+from skillgym_action.system.processes.outputs import OutputFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.agents
 TOKENS = {
     "claude-code": (2641, 600, 84, None),
     "codex": (2001, 600, 74, 10),
-    "pi": (2001, 600, 84, None),
+    "pi": (2001, 600, 74, 10),
     "opencode": (2001, 600, 74, 10),
     "copilot": (2001, 600, 74, 10),
     "gemini": (2001, 600, 84, 10),
@@ -231,7 +230,7 @@ def test_a_session_that_takes_too_long_ends_with_everything_it_started(one_case,
 )
 def test_the_version_that_ran_is_known(tmp_path, models, agent):
     report, _ = Desk(agent, tmp_path, models).scenario("plain")
-    assert report.version == AGENTS[agent].version
+    assert report.version == version_under_test(agent)
 
 
 @more_agents

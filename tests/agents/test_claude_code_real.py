@@ -40,7 +40,7 @@ def test_tokens_and_cost(desk):
         output_chars=14,
     )
     assert report.cost.source == "reported"
-    assert report.cost.usd == pytest.approx(0.012655)
+    assert report.cost.usd == pytest.approx(0.010004)
 
 
 def test_a_file_that_is_not_there_was_not_read(desk):

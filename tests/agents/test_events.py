@@ -28,6 +28,14 @@ PLAYED = (
     "cut-words-later",
     "reset",
     "loop",
+    "404-page",
+    "413",
+    "error-body",
+    "error-body-later",
+    "error-event-later",
+    "help",
+    "clear",
+    "exit-1",
 )
 SLOW = {("qwen", "quota")}  # it retries for more than a minute, whatever it is told
 CELLS = [

@@ -9,10 +9,10 @@ import pytest
 
 from browser import Browser, chromium
 from html_runs import ATTACK
-from skillgym_action.baselines.path_store import path_store
-from skillgym_action.baselines.trend_history import TrendQuery, read_trend
-from skillgym_action.comparison.trends import trend_of
-from skillgym_action.reporters.trend import render
+from skillgym_action.history.path_store import path_store
+from skillgym_action.history.trend import TrendQuery, read_trend
+from skillgym_action.reports.html.trend import render
+from skillgym_action.results.statistics.trends import trend_of
 from trend_stores import FIRST, StoredRun, project_runs, stored
 
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from container.image import docker
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.filesystem.bundle import BundleEntry
 from skillgym_action.model.containers import ContainerCommand, ContainerLimits, ContainerSpec
-from skillgym_action.sandboxes import SandboxSettings, open_sandbox
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.containers import SandboxSettings, open_sandbox
+from skillgym_action.system.files.bundle import BundleEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from skillgym_action.model.session import Capture, Watcher
-    from skillgym_action.sandboxes import Sandbox, SandboxContainer
+    from skillgym_action.system.containers import Sandbox, SandboxContainer
 
 MIB = 1024**2
 BASE = "python:3.12-slim"

@@ -13,7 +13,9 @@ from uuid import uuid4
 
 import yaml
 
+from attempts import OF_OTHER_STEPS
 from runner_env_files import entries
+from scratch import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +83,7 @@ def run_step(
         for name in mounts.values():
             (temp / name).mkdir()
         (temp / "_github_workflow" / "event.json").write_text(json.dumps(event or {}), encoding="utf-8")
+        written(temp / "_runner_temp", OF_OTHER_STEPS)
         files = {name: f"{stem}_{uuid4()}" for name, stem in FILE_COMMANDS.items()}
         for file in files.values():
             (temp / "_runner_file_commands" / file).touch()

@@ -38,7 +38,7 @@ def claude(folder: Path, models: ModelServer, url: str, **workspace: Any) -> tup
         case(expect=("file:os.txt contains 'bookworm'", "file:new.py exists", "test:python3 new.py"), timeout=240),
         workspace={"image": IMAGE, "limits": {"cpus": 2, "memory": "2GiB", "pids": 512}, **workspace},
     )
-    runners = json.dumps({"runners": {"claude": {"agent": {"type": "claude-code", "version": "2.1.197"}}}})
+    runners = json.dumps({"runners": {"claude": {"agent": {"type": "claude-code", "version": "2.1.332"}}}})
     root = repository(folder, {"bench/core.json": text, "skillgym.config.yaml": runners}, git=True)
     env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url, "SKILLGYM_AGENTS_DIR": str(CACHE)}
     done = skillgym("run", "--output", "results", "--no-html", cwd=root, limit=500, **env)
@@ -58,7 +58,7 @@ def test_claude_code_is_brought_into_the_image_and_reaches_its_models_service_al
     )
     result, folder = claude(tmp_path, models, seen_from_containers(models.script(*script)))
     assert result["status"] == "passed", json.dumps(result)[:4000]
-    assert (result["version"], result["usage"]["inputTokens"] > 0) == ("2.1.197", True)
+    assert (result["version"], result["usage"]["inputTokens"] > 0) == ("2.1.332", True)
     assert "example.com" in (folder / "network.json").read_text()
     commands = json.loads((folder / "report.json").read_text())["events"]
     assert any("403" in json.dumps(event) for event in commands)
@@ -71,3 +71,18 @@ def test_without_a_network_the_session_could_not_be_judged_and_the_key_is_in_no_
     texts = {file.name: file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()}
     assert texts
     assert [name for name, text in texts.items() if KEY in text] == []
+
+
+def test_opencode_in_an_image_without_ripgrep_is_told_before_its_first_session(tmp_path, models):
+    text = suite(case(expect=("file:a exists",)), workspace={"image": IMAGE, "network": "model-only"})
+    runners = json.dumps({"runners": {"oc": {"agent": {"type": "opencode", "model": "openai/gpt-5-mini"}}}})
+    root = repository(tmp_path, {"bench/core.json": text, "skillgym.config.yaml": runners}, git=True)
+    asked = len(models.requests)
+    env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{seen_from_containers(models.script(Say('done')))}/v1"}
+    done = skillgym("run", "--output", "results", "--no-html", cwd=root, limit=500, **env)
+    assert done.code == 3
+    (of_suite,) = json.loads((root / "results" / "results.json").read_text())["suites"]
+    (result,) = of_suite["results"]
+    assert (result["failureClass"]["id"], result["attempts"]) == ("agent-missing", [])
+    assert result["error"]["message"].startswith(f"the image {IMAGE} does not have rg, which opencode needs; ")
+    assert len(models.requests) == asked

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from attempts import CONTENT, ENVIRONMENT, OPERATORS, said
+from attempts import CONTENT, ENVIRONMENT, IN_ACTION, OPERATORS, said
 from positions import IN_CONTAINER, attempts_of, in_container, of_the_container
 from scratch import repository, skillgym, written
 
@@ -27,6 +27,7 @@ def test_nothing_is_reached_from_a_container_but_what_is_its_own(tmp_path: Path,
         "results": root / "results",
         "operator": operator,
         "package": tmp_path / "package",
+        **IN_ACTION,
     }
     written(tmp_path / "other", {"workspace/file.txt": "another one's", "home/file.txt": "another one's"})
     places |= {"pid": str(os.getpid()), "others": tmp_path / "other" / "workspace"}

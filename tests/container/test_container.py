@@ -13,7 +13,7 @@ import pytest
 import yaml
 from junitparser import JUnitXml
 
-from attempts import CONTENT, ENVIRONMENT, said
+from attempts import CONTENT, ENVIRONMENT, IN_ACTION, said
 from container.boxes import BASE
 from container.image import built, docker
 from container.runner import ROOT, run_step
@@ -276,6 +276,7 @@ INSIDE: dict[str, str | Path] = {
     "package": "/usr/local/lib/python3.12/site-packages",
     "closed": "/var/lib/closed",
     "socket": "/var/run/docker.sock",
+    **IN_ACTION,
 }
 
 

@@ -146,6 +146,6 @@ def test_reference_solutions_get_what_harbor_gives_its_oracle(ten_tasks):
     done = skillgym("check", "--oracle", "--json", cwd=ten_tasks, limit=SECONDS)
     document = json.loads(done.out)
     wrong = {one["case"]: one["finding"] for one in document["cases"]}
-    assert wrong == {"broken-solution": "fails-its-solution", "no-reward": "not-judged"}
+    assert wrong == {"broken-solution": "fails-its-solution", "no-reward": "undecided"}
     solved = [name for name, reward in OF_HARBOR["oracle"].items() if reward == 1]
     assert (done.code, document["correct"]) == (1, len(solved))

@@ -16,7 +16,7 @@ from packageurl import PackageURL
 from container.image import DOCKERFILE, buildable, built, docker
 from container.runner import run_step
 from scratch import config, repository, runner
-from skillgym_action.text.redaction import is_secret_name, key_kinds
+from skillgym_action.text.secret_forms import is_secret_name, key_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

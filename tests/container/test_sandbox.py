@@ -15,8 +15,6 @@ import pytest
 
 from container.boxes import MIB, SPEC, box, file, inspected, opened, run
 from container.image import docker
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.filesystem.bundle import BundleEntry, BundleError, BundleLimits
 from skillgym_action.model.containers import (
     ContainerBuild,
     ContainerChange,
@@ -28,14 +26,16 @@ from skillgym_action.model.containers import (
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.model.session import Ending
 from skillgym_action.model.session_report import Trouble
-from skillgym_action.sandboxes.keeper import keeper
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.containers.keeper import keeper
+from skillgym_action.system.files.bundle import BundleEntry, BundleError, BundleLimits
 from waiting import until, until_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from skillgym_action.sandboxes import Sandbox
+    from skillgym_action.system.containers import Sandbox
 
 pytestmark = pytest.mark.container
 
@@ -49,7 +49,7 @@ def sandbox() -> Iterator[Sandbox]:
 class StopAt:
     """A watcher that stops a program at a line."""
 
-    finished, may_stop = False, True
+    finished, has_result, may_stop = 0, False, True
 
     def __init__(self, line: str) -> None:
         self.line = line
@@ -62,7 +62,8 @@ class Finished(StopAt):
     """A watcher that takes a line for the result of the program."""
 
     def __call__(self, line: str) -> Trouble | None:
-        self.finished = self.finished or line == self.line
+        self.finished += line == self.line
+        self.has_result = bool(self.finished)
 
 
 # --- files --------------------------------------------------------------------------------------------------

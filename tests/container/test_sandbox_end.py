@@ -14,9 +14,9 @@ import skillgym_action
 from container.boxes import BASE, box, left_of, opened, settings
 from container.image import docker
 from scratch import HUNG
-from skillgym_action.sandboxes import open_sandbox
-from skillgym_action.sandboxes.docker_engine import DockerEngine
-from skillgym_action.sandboxes.docker_sweep import sweep
+from skillgym_action.system.containers import open_sandbox
+from skillgym_action.system.containers.docker_engine import DockerEngine
+from skillgym_action.system.containers.docker_sweep import sweep
 from waiting import until
 
 pytestmark = pytest.mark.container
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.container
 SLEEPERS = """
 import os, sys, threading
 from pathlib import Path
-from skillgym_action.cancellation import Cancellation
+from skillgym_action.system.cancellation import Cancellation
 from skillgym_action.model.containers import ContainerCommand, ContainerSpec, NetworkMode, NetworkPolicy
-from skillgym_action.sandboxes import SandboxSettings, open_sandbox
+from skillgym_action.system.containers import SandboxSettings, open_sandbox
 
 sandbox = open_sandbox("docker", SandboxSettings(run=sys.argv[1], environment=os.environ, cancelled=Cancellation()))
 spec = ContainerSpec(image="python:3.12-slim", network=NetworkPolicy(mode=NetworkMode(sys.argv[3]), hosts=("a.test",)))
@@ -40,10 +40,10 @@ for number in range(int(sys.argv[4])):
 WITHIN = """
 import os
 from pathlib import Path
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.filesystem.bundle import BundleEntry
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.files.bundle import BundleEntry
 from skillgym_action.model.containers import ContainerCommand, ContainerSpec
-from skillgym_action.sandboxes import SandboxSettings, open_sandbox
+from skillgym_action.system.containers import SandboxSettings, open_sandbox
 
 settings = SandboxSettings(run=os.environ["RUN"], environment=os.environ, cancelled=Cancellation())
 Path("/out").mkdir()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from skillgym_action.sandboxes import Sandbox
+    from skillgym_action.system.containers import Sandbox
 
 pytestmark = pytest.mark.container
 

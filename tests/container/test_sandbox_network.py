@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from skillgym_action.sandboxes import Sandbox, SandboxContainer
+    from skillgym_action.system.containers import Sandbox, SandboxContainer
 
 pytestmark = pytest.mark.container
 

@@ -14,7 +14,7 @@ from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile
 from on_github import NUMBER, SHA, github_with
 from scratch import case, config, repository, runner, suite
-from skillgym_action.cli.action_inputs import settings_of
+from skillgym_action.cli.action.inputs import settings_of
 from skillgym_action.model.errors import UsageError
 from waiting import until, until_written
 

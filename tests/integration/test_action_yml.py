@@ -10,14 +10,16 @@ from typing import get_args
 import pytest
 import yaml
 
+import composite_action
 from paths import REPOSITORY
-from skillgym_action.cli.action_inputs import ACTION_ONLY, MODES
-from skillgym_action.github.publish_options import CommentMode, CommentWhen, StatusMode
+from skillgym_action.cli.action.inputs import MODES, known_inputs
+from skillgym_action.github.options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.exit_codes import ExitCode
-from skillgym_action.reporters import REPORTERS
-from skillgym_action.settings.options import FAIL_ON, Schedule, inputs_of_settings
+from skillgym_action.reports import REPORTERS
+from skillgym_action.settings.option_types import FAIL_ON, Schedule
 
-ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+TEXT = (REPOSITORY / "action.yml").read_text(encoding="utf-8")
+ACTION = yaml.safe_load(TEXT)
 
 
 def test_it_is_what_githubs_schema_describes():
@@ -57,8 +59,37 @@ def test_it_has_the_outputs_that_workflows_read():
     ]
 
 
-def test_its_inputs_are_those_that_the_action_knows():
-    assert set(ACTION["inputs"]) == {*inputs_of_settings(), *ACTION_ONLY}
+def test_its_inputs_are_those_that_the_script_writes():
+    assert composite_action.action(TEXT) == TEXT
+    assert set(ACTION["inputs"]) == set(known_inputs())
+
+
+def test_an_input_without_an_entry_gets_one_with_the_words_of_its_option():
+    entry = '  max-steps:\n    description: "Maximum number of model rounds in a session."\n'
+    assert entry in TEXT
+    assert composite_action.action(TEXT.replace(entry, "")) == TEXT
+    unknown = TEXT.replace(entry, f"{entry}  max-step:\n    description: It has no setting.\n")
+    assert composite_action.action(unknown) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        pytest.param(
+            "allow_partial",
+            "`true` or `false`: start even if the forecast is above `max-cost`; the run ends once this amount is spent."
+            " Default: `false`.",
+            id="a switch",
+        ),
+        pytest.param(
+            "threshold",
+            "Minimum mean score of plugin evals and Harbor tasks, 0 to 1. Default: 1.",
+            id="a value with a default",
+        ),
+    ],
+)
+def test_the_words_of_an_option_become_those_of_an_input(field, words):
+    assert composite_action.description(field) == words
 
 
 @pytest.mark.parametrize(

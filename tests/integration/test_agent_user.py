@@ -18,15 +18,18 @@ from pathlib import Path
 import pytest
 
 import everybody
+from attempts import IN_ACTION
+from composite_step import in_container, on_machine
 from scratch import HUNG, case, config, environment, repository, runner, skillgym, started, suite, written
 from scratch import PROGRAM as PROGRAM_PATH
-from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.session import Identity, Invocation
-from skillgym_action.processes.launcher import ProcessLauncher
-from skillgym_action.processes.users import SESSION_UIDS, UserIds, agent_user
-from skillgym_action.suite_hosts.suite_host import PACKAGE
+from skillgym_action.suites.programs.hosts.suite_host import PACKAGE
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.processes.launcher import ProcessLauncher
+from skillgym_action.system.processes.users import SESSION_UIDS, UserIds, agent_user
 from skillgym_action.workspaces.closed_paths import closed_but_to
+from skillgym_action.workspaces.look import Look
 from skillgym_action.workspaces.session_folder import SessionFolder
 from waiting import until
 
@@ -151,6 +154,28 @@ def test_agents_read_nothing_that_programs_keep_of_the_operator(checkout):
         shutil.rmtree(home)
 
 
+@pytest.mark.parametrize("runners", [on_machine, in_container])
+def test_agents_read_nothing_that_githubs_runner_keeps_for_the_job(checkout, runners):
+    """What sessions start stays open: a program in the runner's temporary folder."""
+    job = runners(checkout / "runner")
+    files = [job.payload, job.commands / "set_output", job.temp / IN_ACTION["credentials"], job.home / "of-a-step"]
+    written(job.temp, {"tools/bin/tool": f"#!/bin/sh\ncat {' '.join(map(str, files))} >out.txt; true\n"})
+    (job.temp / "tools/bin/tool").chmod(0o755)
+    for number, file in enumerate(files):
+        file.write_text(json.dumps([number]))
+    before = {path: path.stat()[:6] for path in (checkout / "runner").rglob("*")}
+    env = {**job.variables, "GITHUB_ACTIONS": "true", "PATH": f"{job.temp}/tools/bin{os.pathsep}{os.environ['PATH']}"}
+    if runners is in_container:
+        env["HOME"] = str(job.home)
+    options = ("--agent-user", NOBODY) if IS_ROOT else ()
+    root = repository(checkout / "checkout", {"skillgym.config.yaml": config(runner("tool"))})
+    ran = skillgym("run", "--output", "results", *options, cwd=root, **env)
+    assert ran.code == 0, ran.err
+    (told,) = (root / "results").rglob("changes/out.txt")
+    assert told.read_text() == ("" if IS_ROOT else "[0][1][2][3]")
+    assert {path: path.stat()[:6] for path in before} == before, "it is as it was"
+
+
 LOOKS = """\
 where={checkout}
 : >$HOME/../workspace/out.txt
@@ -253,7 +278,7 @@ def test_programs_of_suites_reach_suites_and_every_session_but_no_session_reache
         return
     user = processes.user
     first, second = (
-        SessionFolder(checkout / name, processes.supervisor, user, user.session_identity())
+        SessionFolder(checkout / name, processes.supervisor, user, user.session_identity(), Look(processes.cancelled))
         for name in ("first", "second")
     )
     for folder in (first, second):

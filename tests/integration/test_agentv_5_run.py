@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from scratch import repository, run_in, skillgym
+from scratch import config, repository, run_in, runner, skillgym
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,8 +69,10 @@ tests:
     prompts: [short]
     assert: [The answer is polite]
 """
+JUDGE = {"judge": {"api": "anthropic", "model": "claude-haiku-4-5"}}  # without a key, so it fails
 FILES = {
     "bench/core.json": None,
+    "skillgym.config.yaml": config(runner(), run=JUDGE),
     "evals/suite.yaml": SUITE,
     "evals/script.py": SCRIPT,
     "evals/make.sh": 'mkdir -p "$1" && echo "$CONTENT" > "$1/made.txt"\n',

@@ -66,8 +66,11 @@ def test_a_function_gets_question_answer_and_what_the_case_says(tmp_path):
 
 SAYS = [
     pytest.param("() => ({ name: 'half', score: 0.5 })", "failed", 0.5, "half", id="a score"),
-    pytest.param("async () => ({ name: 'more', score: 7 })", "passed", 1.0, "more", id="a score above 1, later"),
-    pytest.param("() => ({ score: NaN })", "failed", 0.0, "the function says 0", id="a score that is no number"),
+    pytest.param("async () => ({ name: 'all', score: 1 })", "passed", 1.0, "all", id="a score, later"),
+    pytest.param("async () => ({ name: 'more', score: 7 })", "errored", None,
+                 "the function failed: score is 7, and must be a number from 0 to 1", id="a score above 1, later"),
+    pytest.param("() => ({ score: NaN })", "errored", None, "the function failed: it returned { score: NaN }, and not",
+                 id="a score that is no number"),
     pytest.param("({ output }) => { assert.match(output, /Bob/); return { score: 1 }; }", "failed", 0.0,
                  "The input did not match the regular expression /Bob/", id="an assertion"),
     pytest.param("() => { throw new Error('boom'); }", "errored", None, "the function failed: it raised Error: boom",

@@ -22,6 +22,7 @@ execution: {target: editor, threshold: 0.7}
 workspace: {template: ./template}
 tests:
 """
+JUDGE = '{"run": {"judge": {"api": "anthropic", "model": "claude-haiku-4-5"}}}'  # without a key, so it fails
 GRADER = """\
 import json, os, sys
 
@@ -45,7 +46,7 @@ def run(tmp_path):
             f"  - {json.dumps({'id': name, 'input': 'Go', 'assertions': entries})}\n" for name, entries in tests.items()
         )
         files = {"evals/EVAL.yaml": SUITE + entries, "evals/targets.yaml": TARGETS, "evals/template/a.txt": "1\n"}
-        written(tmp_path, {**files, "evals/grade.py": GRADER})
+        written(tmp_path, {**files, "evals/grade.py": GRADER, "skillgym.config.yaml": JUDGE})
         reports = ("--report", "results=results.json", "--report", "junit=junit.xml")
         ran = skillgym("run", "evals/EVAL.yaml", *reports, cwd=tmp_path, SECRET_KEY="s3cr3t-s3cr3t")
         (folder,) = (tmp_path / ".skillgym-results").iterdir()

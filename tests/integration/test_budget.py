@@ -11,7 +11,7 @@ from bench_runs import COUNT, MEET, Bench, attempts, event, statuses, trouble
 from judged_runs import JUDGED, MODEL, SPENT, results, run, said, scratch
 from scratch import PASSING, case, config, repository, runner, skillgym, suite
 from scripted_http import Reply, ScriptedServer
-from skillgym_action.sessions.budget import Budget
+from skillgym_action.sessions.run_limits import Budget
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -51,6 +51,11 @@ def speaks(report, ctx):
 @suite.case("crashes", prompt="Go.")
 def crashes(report, ctx):
     raise RuntimeError("no such file")
+
+
+@suite.case("mistaken", prompt="Go.")
+def mistaken(report, ctx):
+    assert no_such_name
 """
 JUDGED = """\
 tests:
@@ -157,7 +162,8 @@ def test_programs_see_an_empty_report_and_their_own_errors_are_named(tmp_path):
     ran = check(folder)
     assert ran.code == 1
     assert "idle passes although" in ran.err
-    assert "crashes is errored, not failed, if the agent did nothing" in ran.err
+    assert "crashes: if the agent did nothing, the check raised RuntimeError: no such file" in ran.err
+    assert "mistaken fails whatever the agent does: the check itself looks wrong: it raised NameError" in ran.err
     assert "speaks" not in ran.err
 
 

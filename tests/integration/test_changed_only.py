@@ -1,4 +1,4 @@
-"""Runs with ``--changed-only``: what runs, what is carried from the store, and what reports say about it."""
+"""Runs with ``--changed-only``: what runs, what is reused from the store, and what reports say about it."""
 
 from __future__ import annotations
 
@@ -275,16 +275,16 @@ def pushed(project: Project, *args: str) -> None:
     assert ran.code == 0, ran.err
 
 
-def test_the_results_of_the_others_are_carried_from_the_store(project):
+def test_the_results_of_the_others_are_reused_from_the_store(project):
     pushed(project)
     before = project.count()
     project.touch_b()
     ran, file = project.run("--changed-only", "--store", project.store)
     assert (ran.code, project.count() - before) == (0, 1), ran.err
-    assert [case_id for case_id, row in rows(file).items() if "carried" in row] == ["one", "two"]
-    assert rows(file)["one"]["carried"]["commit"] == project.base()
+    assert [case_id for case_id, row in rows(file).items() if "reused" in row] == ["one", "two"]
+    assert rows(file)["one"]["reused"]["commit"] == project.base()
     assert file["run"]["selection"].keys() == {"selected", "total", "reason", "base"}  # nothing is left out
-    assert "changed-only: 2 results carried from earlier runs\n" in ran.err
+    assert "changed-only: 2 results reused from earlier runs\n" in ran.err
 
 
 def test_what_the_store_lacks_runs(project):
@@ -323,7 +323,7 @@ def test_a_change_of_nothing_costs_nothing_with_a_store(project):
     committed(project.root)
     ran, file = project.run("--changed-only", "--store", project.store)
     assert (ran.code, project.count() - before, len(rows(file))) == (0, 0, 3), ran.err
-    assert all("carried" in row for row in rows(file).values())
+    assert all("reused" in row for row in rows(file).values())
 
 
 def test_shards_select_from_their_parts_and_the_report_adds_them_up(project):
@@ -337,13 +337,13 @@ def test_shards_select_from_their_parts_and_the_report_adds_them_up(project):
     assert "2 are not in this run" in ran.err
 
 
-def test_a_result_from_before_a_change_of_the_base_itself_is_not_carried(project):
+def test_a_result_from_before_a_change_of_the_base_itself_is_not_reused(project):
     pushed(project)
     written(project.root, {"packages/a/bench/template/app.txt": "app, changed on main\n"})
     committed(project.root)  # the run of this commit was cancelled, so that the store has nothing of it
     project.touch_b()
     ran, file = project.run("--changed-only", "--store", project.store)
-    assert {name for name, row in rows(file).items() if "carried" in row} == set(), ran.err
+    assert {name for name, row in rows(file).items() if "reused" in row} == set(), ran.err
     assert "1 of 3 executions was selected" in ran.err
     assert "; 2 more ran, since the store has no result of them" in ran.err
 
@@ -355,5 +355,5 @@ def test_a_change_of_the_base_that_touches_other_cases_leaves_older_results_as_t
     committed(project.root)
     project.change(packages__b__bench__core_dot_json=suite_in("b", "three", "four"))
     ran, file = project.run("--changed-only", "--store", project.store)
-    found = {name: row["carried"]["commit"] for name, row in rows(file).items() if "carried" in row}
+    found = {name: row["reused"]["commit"] for name, row in rows(file).items() if "reused" in row}
     assert found == {"one": stored, "two": stored}, ran.err

@@ -29,8 +29,8 @@ from scratch import (
     suite,
     written,
 )
-from skillgym_action.cli.help_contents import EXAMPLES
-from skillgym_action.storage.results_schema import Results
+from skillgym_action.cli.help.layout import EXAMPLES
+from skillgym_action.results.schema import Results
 from waiting import until_written
 
 PYTHON = "from skillgym_action import Case, Suite\n"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -159,6 +160,15 @@ def test_inputs_come_as_json_and_absolute_paths_of_the_machine_are_valid(tmp_pat
     assert found.said.startswith(
         "note: no container: agents run as this user and can read this user's files. See docs/"
     )
+
+
+def test_agents_with_a_user_of_their_own_do_not_run_as_this_user(tmp_path):
+    root = repository(tmp_path / "repository", {"skillgym.config.yaml": config(runner())})
+    inputs = {"agent-user": "nobody", "comment": "off", "status": "off"}
+    found = step(root, SKILLGYM_INPUTS=json.dumps(inputs), SKILLGYM_ACTION_ROOT=str(REPOSITORY))
+    assert "agents run as this user" not in found.said
+    expected = (0, False) if os.geteuid() == 0 else (2, True)
+    assert (found.code, "only root can start programs as another user" in found.said) == expected, found.said
 
 
 def test_in_the_container_such_a_path_is_refused(tmp_path):

@@ -21,19 +21,20 @@ from scratch import skillgym, written
 from skillgym_action.agents import AGENTS
 from skillgym_action.agents.command import EVENTS, PLACEHOLDER
 from skillgym_action.cli.arguments import cli
-from skillgym_action.cli.published_schemas import inherited_keys
-from skillgym_action.cli.schema import MADE, SCHEMAS
-from skillgym_action.formats import FORMATS
-from skillgym_action.formats.xbench_expectations import KIND_BY_PREFIX
+from skillgym_action.cli.commands.schema import MADE, SCHEMAS
+from skillgym_action.cli.schemas.published import inherited_keys
 from skillgym_action.model.exit_codes import EXIT_CODES, ExitCode
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
-from skillgym_action.reporters import REPORTERS
-from skillgym_action.settings.options import FAIL_ON
-from skillgym_action.settings.other_names import other_names
-from skillgym_action.skill_evals import keys as eval_keys
-from skillgym_action.skill_evals.deterministic import TYPES as DECIDED_TYPES
-from skillgym_action.suite_programs.expectations import Expect
-from skillgym_action.suite_programs.suite import SETTINGS, Context
+from skillgym_action.reports import REPORTERS
+from skillgym_action.settings.declarations import RESUME
+from skillgym_action.settings.option_types import FAIL_ON
+from skillgym_action.settings.settings import other_names, settings_for
+from skillgym_action.suites import FORMATS
+from skillgym_action.suites.programs.runtime.expectations import Expect
+from skillgym_action.suites.programs.runtime.suite import SETTINGS, Context
+from skillgym_action.suites.skill_evals import keys as eval_keys
+from skillgym_action.suites.skill_evals.assertions import TYPES as DECIDED_TYPES
+from skillgym_action.suites.xbench.expectations import KIND_BY_PREFIX
 from table_rows import each_row, each_row_holds
 
 if TYPE_CHECKING:
@@ -131,7 +132,10 @@ def test_every_table_has_its_place():
 def test_make_docs_writes_all_that_is_generated_and_contributors_know_it():
     makefile, guide = text_of("Makefile"), text_of("CONTRIBUTING.md")
     planned = subprocess.run(["make", "-n", "docs"], cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
-    assert re.findall(r"python (\S+)", planned)[-2:] == ["tools/docs_tables.py", "tools/mistakes.py"]
+    scripts = re.findall(r"python (\S+)", planned)[-4:]
+    assert scripts == [
+        f"tools/{name}.py" for name in ("composite_action", "typescript_keys", "docs_tables", "mistakes")
+    ]
     targets = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) - {"help"}
     assert targets <= set(re.findall(r"`make ([a-z-]+)", guide))
 
@@ -156,6 +160,11 @@ def test_the_options_that_help_shows_are_documented_and_no_others():
         helped.update(HELPED.findall(shown_help(*command.split())))
     documented = {row[0].split()[0].rstrip("`,") for row in rows(reference("command-line")) if row[0].startswith("--")}
     assert documented == helped - {"--help"}
+
+
+def test_the_reference_names_the_options_that_a_resumed_run_compares():
+    sentence = reference("command-line").split("The current options apply. If ")[1].split("the commit or")[0]
+    assert set(re.findall(r"`--([a-z-]+)`", sentence)) == {name.replace("_", "-") for name in settings_for(RESUME)}
 
 
 def test_every_option_of_a_job_is_an_input_or_says_why_not():
@@ -212,23 +221,6 @@ def test_every_field_of_a_results_file_is_described_once():
     inherited = {(name, key) for name, _ in fields for key in inherited_keys(name)}
     described = Counter((row.key.definition, row.key.name) for table in HEADINGS for row in rows_of(table))
     assert described == Counter(fields - inherited)
-
-
-LIMITS = {
-    file: set(re.findall(r"^([A-Z][A-Z_]+)(?:: .*)? = ", text_of(f"src/skillgym_action/{file}"), re.MULTILINE))
-    for file in ("limits.py", "remote_limits.py", "harbor/task_limits.py")
-}
-"""Module with limits -> their names."""
-
-
-def test_every_limit_is_in_a_table_or_in_the_list_of_those_that_users_do_not_need():
-    named = set().union(*LIMITS.values())
-    modules = (REPOSITORY / "tools").glob("*limit_tables.py")
-    tables = "".join(path.read_text(encoding="utf-8") for path in modules)
-    shown = named & set(re.findall(r"limits\.([A-Z_]+)", tables))
-    listed = re.findall(r"^[A-Z_]+$", text_of("tests/data/limits_without_a_row.txt"), re.MULTILINE)
-    assert len(named) > 400
-    assert Counter(listed) == Counter(named - shown), "add a row to docs/reference/limits.md, or a line to the list"
 
 
 # --- words ------------------------------------------------------------------------------------------

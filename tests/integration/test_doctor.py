@@ -55,7 +55,7 @@ def program(path: str, name: str, text: str) -> None:
     file.chmod(0o755)
 
 
-def claude(path: str, version: str = "2.1.197") -> None:
+def claude(path: str, version: str = "2.1.332") -> None:
     program(path, "claude", stand_in("claude-code", version).files["cli.sh"])
 
 
@@ -135,7 +135,7 @@ def test_without_a_configuration_the_agents_there_are_have_a_line(root, path):
     ran = doctor(root, path, **KEY)
     assert ran.code == 0
     assert line(ran, "claude-code") == (
-        f"✓ claude-code 2.1.197, the verified version; {path}/claude; key in ANTHROPIC_API_KEY"
+        f"✓ claude-code 2.1.332, the verified version; {path}/claude; key in ANTHROPIC_API_KEY"
     )
     assert [text for text in ran.out.splitlines() if "codex" in text] == []
 
@@ -151,7 +151,38 @@ def test_another_version_than_the_verified_one_is_a_warning(root, path):
     claude(path, "2.0.1")
     ran = doctor(root, path, **KEY)
     assert ran.code == 0
-    assert line(ran, "claude-code").startswith("! claude-code 2.0.1, verified was 2.1.197; ")
+    assert line(ran, "claude-code").startswith("! claude-code 2.0.1, verified was 2.1.332; ")
+
+
+@pytest.fixture
+def old_node(tmp_path: Path) -> Path:
+    """A folder of its own, not that of ``path``, whose entries are links to programs of the system."""
+    folder = tmp_path / "old-node"
+    folder.mkdir()
+    said = {"name": "@anthropic-ai/claude-code", "version": "2.1.332", "engines": {"node": ">=22.0.0"}}
+    (folder / "package.json").write_text(json.dumps(said))
+    for name, text in {"claude": "echo 2.1.332", "node": "echo v20.20.2"}.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+NEEDS = "@anthropic-ai/claude-code 2.1.332 needs Node.js >=22.0.0, and PATH has 20.20.2"
+
+
+def test_a_node_that_is_too_old_is_a_problem_where_the_agent_does_not_start(root, path, old_node):
+    (old_node / "claude").write_text("#!/bin/sh\nexit 1\n")
+    ran = doctor(root, f"{old_node}:{path}", "--runner", "claude-code", **KEY)
+    assert ran.code == 1
+    why = f"claude-code: {old_node}/claude does not start: {NEEDS}; put a Node.js "
+    assert line(ran, "claude-code").startswith(f"✗ {why}")
+
+
+def test_a_node_that_is_too_old_is_a_warning_where_the_agent_starts(root, path, old_node):
+    ran = doctor(root, f"{old_node}:{path}", "--runner", "claude-code", **KEY)
+    assert ran.code == 0
+    assert line(ran, "claude-code").startswith("✓ claude-code 2.1.332, the verified version; ")
+    assert f"\n! claude-code, program claude-code: {NEEDS}; it starts all the same\n" in ran.out
 
 
 def test_a_version_that_the_configuration_asks_for_is_none(root, path):
@@ -159,7 +190,7 @@ def test_a_version_that_the_configuration_asks_for_is_none(root, path):
     with NpmRegistry(stand_in("claude-code", "2.0.1")) as registry:
         ran = doctor(root, path, "--install", "claude-code@2.0.1", **registry.settings, **KEY)
     assert ran.code == 0, ran.out
-    assert line(ran, "claude").startswith("✓ claude-code 2.0.1, verified was 2.1.197; ")
+    assert line(ran, "claude").startswith("✓ claude-code 2.0.1, verified was 2.1.332; ")
 
 
 @pytest.mark.parametrize(
@@ -245,7 +276,7 @@ def test_a_configured_runner_without_a_key(root, path, agent, sign):
     claude(path)
     written(root, {"skillgym.config.yaml": config(one={"agent": agent})})
     ran = doctor(root, path)
-    assert line(ran, "one").startswith(f"{sign} claude-code 2.1.197")
+    assert line(ran, "one").startswith(f"{sign} claude-code 2.1.332")
     assert line(ran, "one").endswith("no key; set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN")
     assert ran.code == (1 if sign == "✗" else 0)
 
@@ -279,14 +310,14 @@ def test_a_broken_configuration_is_a_finding_among_others(root, path):
 def test_an_agent_is_installed_and_then_found(root, path):
     with NpmRegistry(stand_in("claude-code")) as registry:
         ran = doctor(root, path, "--install", "claude-code", **registry.settings, **KEY)
-    installed = f"{root.with_name('agents')}/claude-code-2.1.197/node_modules/.bin/claude"
+    installed = f"{root.with_name('agents')}/claude-code-2.1.332/node_modules/.bin/claude"
     assert ran.code == 0, ran.out
-    assert re.fullmatch(rf"✓ claude-code 2\.1\.197 installed in \d+\.\d s: {installed}", line(ran, "install"))
+    assert re.fullmatch(rf"✓ claude-code 2\.1\.332 installed in \d+\.\d s: {installed}", line(ran, "install"))
     assert line(ran, "claude-code") == (
-        f"✓ claude-code 2.1.197, the verified version; {installed}; key in ANTHROPIC_API_KEY"
+        f"✓ claude-code 2.1.332, the verified version; {installed}; key in ANTHROPIC_API_KEY"
     )
     again = doctor(root, path, "--install", "claude-code", **KEY)
-    assert line(again, "install") == f"✓ claude-code 2.1.197 was already installed: {installed}"
+    assert line(again, "install") == f"✓ claude-code 2.1.332 was already installed: {installed}"
 
 
 def test_what_cannot_be_installed_is_a_problem(root, path):

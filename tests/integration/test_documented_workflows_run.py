@@ -27,9 +27,8 @@ from github_state import PullRequest
 from on_github import NUMBER, REPOSITORY
 from paths import REPOSITORY as PROJECT
 from scratch import case, committed, git_in, suite, written
-from skillgym_action.starter.repository_facts import RepositoryFacts
-from skillgym_action.starter.starter_agents import StarterAgents
-from skillgym_action.starter.starter_files import WORKFLOW, starter_files
+from skillgym_action.authoring.starter.facts import RepositoryFacts, StarterAgents
+from skillgym_action.authoring.starter.files import WORKFLOW, starter_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +36,8 @@ if TYPE_CHECKING:
     from container.act import Workflow as Ran
 
 DOCUMENTED = documented()
-BY_ACT = {"actions/checkout"}  # act has the repository
+BY_ACT = {"actions/checkout"}  # act has the repository, but not another commit than that of the event
+CHECKOUT = "actions/checkout@v6"
 OURS = ("org/skillgym-action", "org/skillgym-action/composite")
 STARTS_ACTION = 'exec bash "$SKILLGYM_ACTION_ROOT/composite/run.sh"'
 MACHINES = ("macos-latest", "macos-15", "ubuntu-24.04-arm", "ubuntu-slim", "self-hosted", "linux")
@@ -104,14 +104,17 @@ class Hosted:
         github.add_commit(self.base)
         (folder / "artifacts").mkdir()
         self._runs = 0
+        self.fork: str | None = None  # the repository of the pull request's head, if it is another one
         self.place = Place(
             repository=self.root,
             artifacts=folder / "artifacts",
-            actions={name: self._action(name) for one in workflows for name in map(repository_of, uses_of(one))},
+            actions={CHECKOUT: STAND_INS / "checkout"}
+            | {name: self._action(name) for one in workflows for name in map(repository_of, uses_of(one))},
             job_image=THIS_MACHINE,
             variables={
                 "RUNNER_OS": "Linux",
                 "GITHUB_SERVER_URL": url,
+                "CHECKOUT_FROM": str(self.root),
                 "PATH": f"{programs(folder)}:{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
             },
             options=(
@@ -150,11 +153,12 @@ class Hosted:
     def payload(self, event: str) -> dict[str, Any]:
         """The payload; an event that is not here has to be added, with what GitHub sends for it."""
         repo = {"full_name": REPOSITORY, "default_branch": "main"}
-        head = {"sha": self.head, "ref": "feature", "repo": repo}
+        head_repo = {"full_name": self.fork} if self.fork else repo
+        head = {"sha": self.head, "ref": "feature", "repo": head_repo}
         base = {"sha": self.base, "ref": "main", "repo": repo}
         pull = {"number": NUMBER, "head": head, "base": base}
         run = {"id": 1, "conclusion": "success", "event": "pull_request", "head_sha": self.head}
-        run |= {"head_branch": "feature", "head_repository": repo, "pull_requests": []}
+        run |= {"head_branch": "feature", "head_repository": head_repo, "pull_requests": []}
         known: dict[str, dict[str, Any]] = {
             "push": {"ref": "refs/heads/main", "before": "0" * 40, "after": self.base},
             "pull_request": {"action": "synchronize", "number": NUMBER, "pull_request": pull},
@@ -164,7 +168,7 @@ class Hosted:
             },
             "workflow_run": {"action": "completed", "workflow_run": run},
             "schedule": {"schedule": "0 3 * * *"},
-            "workflow_dispatch": {"ref": "refs/heads/main", "inputs": {}},
+            "workflow_dispatch": {"ref": "refs/heads/main", "inputs": {"commit": self.head}},
         }
         return known[event] | {"repository": repo}
 
@@ -279,6 +283,26 @@ def test_a_first_workflow_skips_pull_requests_that_get_no_secrets(hosted, workfl
     for event in triggers(workflow):
         ran = hosted.run(workflow, event, user={"login": "somebody"})
         assert ran.jobs[name].result == "success", ran.log
+
+
+PUBLIC = [one for one in DOCUMENTED if one.file.startswith("docs-how-to-public-repositories")]
+
+
+@pytest.mark.parametrize("hosted", PUBLIC[:1], indirect=True, ids=["public-repositories"])
+def test_a_fork_is_shown_and_a_maintainers_run_on_its_commit_counts(hosted):
+    run, report, maintainers = PUBLIC
+    hosted.fork = "somebody/fork"
+    hosted.github.add_pull(PullRequest(number=NUMBER, head_sha=hosted.head, head_repository=hosted.fork))
+    seen = []
+    for workflow, event in ((run, "pull_request"), (report, "workflow_run"), (maintainers, "workflow_dispatch")):
+        ran = hosted.run(workflow, event)
+        assert {job.result for job in ran.jobs.values()} == {"success"}, ran.log
+        titles = [line for one in hosted.github.comments(NUMBER) for line in one.body.splitlines() if "## " in line]
+        seen.append(([one.state for one in hosted.github.statuses(hosted.head)][:1], titles[:1]))
+    (before, unverified, verified) = seen
+    assert before == ([], [])
+    assert (unverified[0], unverified[1][0].startswith("## ❔ Unverified result of a fork")) == (["pending"], True)
+    assert (verified[0], verified[1][0].startswith("## ✅ Passed")) == (["success"], True)
 
 
 BALANCED = next(one for one in DOCUMENTED if one.file == "docs-how-to-shards-2.yml")

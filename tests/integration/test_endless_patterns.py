@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,15 @@ from agentv_context import FakeContext, graded, session
 from fakes_context import context_of
 from measured import is_within, measured
 from scratch import case, config, repository, runner, skillgym, suite, written
-from skillgym_action.agentv.assertions import assertion_of
-from skillgym_action.agentv.grader_context import EntryContext, Task
-from skillgym_action.agentv.program_graders import _answer_in
-from skillgym_action.filesystem.globs import paths_matching
-from skillgym_action.formats.xbench_expectations import Expectations, ExpectationSection
-from skillgym_action.javascript.regex import SearchBudget
+from skillgym_action.judging.assertions.printed_scores import UnusableScoreError, answer_in
 from skillgym_action.model.errors import Location
 from skillgym_action.model.session_report import Command, FileRead, ObservedFiles, ToolCall
-from skillgym_action.suite_hosts.suite_host import CLASSIFY_CRASH
+from skillgym_action.suites.agentv.assertions import assertion_of
+from skillgym_action.suites.agentv.grader_context import EntryContext, Task
+from skillgym_action.suites.programs.hosts.suite_host import CLASSIFY_CRASH
+from skillgym_action.suites.xbench.expectations import Expectations, ExpectationSection
+from skillgym_action.system.files.globs import paths_matching
+from skillgym_action.text.javascript.regex import SearchBudget
 from suite_programs import one_case, session_report, suite_hosts
 from suite_programs import written as program
 
@@ -53,6 +54,7 @@ ENDLESS = (
 HARMLESS = ("(a|a)*b$", "^(a*)*$", "(a*a*)*c$", "(x+x+)+y", "((a)*)*c", "(?=(a+)+c)d", "(.+)\\1c$", ".*.*.*=.*")
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("pattern", [*ENDLESS, *HARMLESS])
 def test_a_pattern_on_a_long_answer_ends_in_time(pattern, proved: Proved):
     began = time.process_time()
@@ -78,6 +80,7 @@ def test_all_patterns_of_a_session_have_a_time_of_their_own(proved: Proved):
     proved("suites", "regular expressions that would run for ever, ended", len(explanations))
 
 
+@pytest.mark.timed
 def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Proved):
     context = context_of(tmp_path, {f"{number}.txt": OUTPUT for number in range(40)})
     context.budget = SearchBudget(0.2, 0.5)
@@ -93,7 +96,7 @@ def test_a_pattern_in_very_many_files_has_one_time_for_all(tmp_path, proved: Pro
 
 def test_a_pattern_that_needs_all_memory_is_ended(proved: Proved):
     outcome = graded(
-        {"type": "regex", "value": "(a|aa)+$"}, session("a" * 6_000_000 + "!"), budget=SearchBudget(20, 20)
+        {"type": "regex", "value": "(a|aa)+$"}, session("a" * 6_000_000 + "!"), budget=SearchBudget(300, 300)
     )
     assert (outcome.passed, outcome.trouble) == (None, "grader")
     assert outcome.explanation == "assertions[0].value: /(a|aa)+$/ needs too much memory"
@@ -176,6 +179,7 @@ def test_a_classifier_that_searches_for_ever_is_ended(tmp_path, proved: Proved):
 # --- patterns of paths and names --------------------------------------------------------------------
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -226,22 +230,25 @@ def test_links_are_not_followed_and_folders_are_no_files(tmp_path):
     assert [list(paths_matching(tmp_path, pattern)) for pattern in ("", "/", ".", "*" * 1_001)] == [[], [], [], []]
 
 
+@pytest.mark.timed
 def test_patterns_of_cases_and_runners_are_matched_in_time(tmp_path, proved: Proved):
     long = case("a" * 1_000, runners=["*a" * 500 + "b", "*" * 100_000, "sh"])
     repository(tmp_path, {"bench/core.json": suite(long)})
     ran = measured("list", "--json", "--case", "*a" * 400 + "b", "--case", "a" * 999 + "?", cwd=tmp_path)
     assert [row["runner"] for row in json.loads(ran.out)["executions"]] == ["sh"]
-    assert is_within(ran.seconds, 2)
+    assert is_within(ran.seconds, 2, ran.slowness)
     proved("suites", "patterns of paths and names that would take ages, matched in time", 4)
 
 
 # --- answers that look like data --------------------------------------------------------------------
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("answer", ["{" * 200_000, "{\n" * 200_000, "```json\n" * 50_000, "}" * 9 + "{" * 200_000])
 def test_an_answer_that_might_be_json_is_looked_at_once(answer):
     began = time.process_time()
     fields = {"type": "field-accuracy", "fields": [{"path": "a", "match": "exact"}]}
     assert graded(fields, session(answer), task=EXPECTING).passed is False
-    assert _answer_in("said:\n" + answer) is None
+    with suppress(UnusableScoreError):
+        assert answer_in("said:\n" + answer) is None
     assert time.process_time() - began < 2

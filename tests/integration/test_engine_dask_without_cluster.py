@@ -10,15 +10,20 @@ import distributed
 import pytest
 
 from fakes_clock import FakeClock
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.clock import Clock
-from skillgym_action.engines import Announcement, EngineCancelledError, RefusedTicketError, Ticket, WorkerLostError
-from skillgym_action.engines.announcement import own_versions
-from skillgym_action.engines.dask_engine import MAX_LOOK_SECONDS, DaskEngine
-from skillgym_action.engines.dask_remote import announce, survey
 from skillgym_action.model.errors import EngineError
-from skillgym_action.remote_limits import CLUSTER_SECONDS
-from skillgym_action.settings.engine_options import EngineOptions
+from skillgym_action.model.limits import CLUSTER_SECONDS
+from skillgym_action.sessions.engines import (
+    Announcement,
+    EngineCancelledError,
+    RefusedTicketError,
+    Ticket,
+    WorkerLostError,
+)
+from skillgym_action.sessions.engines.announcement import own_versions
+from skillgym_action.sessions.engines.dask_engine import MAX_LOOK_SECONDS, DaskEngine, announce, survey
+from skillgym_action.settings.slices import EngineOptions
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.clock import Clock
 from waiting import LIMIT, until, until_blocked
 
 if TYPE_CHECKING:

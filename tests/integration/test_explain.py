@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_clis import agent_cli, more_agents
+from agent_clis import agent_cli, more_agents, search_path
 from agent_desk import wiring
 from model_script import Say, Shell
 from model_server import ModelServer
@@ -174,7 +174,7 @@ def test_an_expected_failure_can_be_asked_too(tmp_path):
 
 
 def test_an_agent_that_does_not_answer_is_told(tmp_path):
-    root = bench(tmp_path, ECHO + '\n[ -z "$found" ] || exit 4\n')
+    root = bench(tmp_path, "[ ! -f left.txt ] || exit 4\n" + ECHO)
     ran = skillgym("explain", f"results/{SESSION}", cwd=root)
     assert (ran.code, ran.out.splitlines()[1]) == (3, "exited with code 4")
 
@@ -263,9 +263,9 @@ def test_a_real_agent_resumes_its_session(tmp_path, models, agent, model, file):
     told = json.dumps({"runners": {"sh": {"agent": section | ({"model": model} if model else {})}}})
     files = {file: SUITES[file], "skillgym.config.yaml": told, "bench/core.json": None}
     root = repository(tmp_path / "repo", files)
-    ran = skillgym("run", "--output", "results", "--case", "greets", cwd=root, limit=120)
+    ran = skillgym("run", "--output", "results", "--case", "greets", cwd=root, limit=120, PATH=search_path())
     assert ran.code == 1, ran.out + ran.err
     before = len(models.requests)
-    ran = skillgym("explain", f"results/{SESSION}", cwd=root, limit=120)
+    ran = skillgym("explain", f"results/{SESSION}", cwd=root, limit=120, PATH=search_path())
     assert (ran.code, ran.out.splitlines()[1::3]) == (0, ["because", "I was told so"]), ran.out + ran.err
     assert "echo once" in json.dumps(models.requests[before:][-1].body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
@@ -25,14 +26,17 @@ from github_replies import late
 from on_github import github_with
 from scratch import HUNG, PROGRAM, case, config, environment, repository, runner, suite, world_in, written
 from scripted_http import ScriptedServer, Silence
-from skillgym_action import pipeline, wiring
-from skillgym_action.clock import Clock
+from skillgym_action.pipeline import pipeline, wiring
+from skillgym_action.results.schema import Results
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
-from skillgym_action.settings.options import validated_settings
 from skillgym_action.settings.runners import configured_runners
-from skillgym_action.storage.results_schema import Results
+from skillgym_action.settings.settings import validated_settings
+from skillgym_action.system.clock import Clock
 from waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SOON = 5.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 """Seconds from the signal to the end, on a machine that is not shared; GitHub kills 7.5 s after the signal."""
@@ -226,6 +230,40 @@ def test_a_large_template_is_not_copied_to_its_end(scene, proved):
     scene.ended(child)
     assert len(copies) < 4000
     assert scene.statuses() == {"x": "skipped"}
+    proved("faults", "stages in which SIGTERM or SIGINT left all reports within 5 s, and nothing else")
+
+
+MANY = "import os\nfor i in range(50_000): os.makedirs(f'd{i // 500}', exist_ok=True); open(f'd{i // 500}/{i}', 'w').close()"  # noqa: E501
+
+
+def looking_at_a_large_file(scene: Scene) -> Callable[[int], bool]:
+    """A file of the user's directory has another time and the same size; reading it would take many minutes."""
+    large = scene.root / "work/large"
+    body = "suite = Suite()\nworkspace = Workspace(mode='none', cwd='../work')\n"
+    check = "@suite.case('one', prompt='p')\ndef x(report): pass\n"
+    files = {"bench/core.json": None, "bench/x_suite.py": PYTHON + body + check, "work/large": ""}
+    repository(scene.root, files | {"skillgym.config.yaml": config(runner("touch large"))})
+    os.truncate(large, 2**43)
+    return lambda tool: str(large) in [file.path for file in psutil.Process(tool).open_files()]
+
+
+def looking_at_many_files(scene: Scene) -> Callable[[int], bool]:
+    """As many as npm installs."""
+    done = scene.folder / "done"
+    agent = runner(f"{shlex.quote(sys.executable)} -c {shlex.quote(MANY)}; echo $$ > {done}.new; mv {done}.new {done}")
+    repository(scene.root, {"skillgym.config.yaml": config(agent)})
+    return lambda _: done.exists() and not psutil.pid_exists(int(done.read_text()))
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("files", [looking_at_a_large_file, looking_at_many_files])
+def test_the_look_at_what_an_agent_has_left_is_not_waited_for(scene, files, proved):
+    has_begun = files(scene)
+    child = scene.started("run", "--output", "out", "--keep", "all")
+    until(lambda: has_begun(child.pid) or child.poll() is not None, "the look, or the end of the run")
+    scene.begun.touch()
+    scene.ended(child)
+    assert scene.statuses() == {"one": "skipped"}
     proved("faults", "stages in which SIGTERM or SIGINT left all reports within 5 s, and nothing else")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scratch import committed, git_in, skillgym, written
-from skillgym_action.cli.init import started_as
+from skillgym_action.cli.commands.init import started_as
 
 TOOLS = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]

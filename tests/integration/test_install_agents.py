@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_a_runner_without_a_version_gets_the_verified_one(root):
     (root / "skillgym.config.yaml").unlink()
     ran = run(root, "--runner", "claude-code", "--install-agents", packages=(stand_in("claude-code"),))
     assert ran.code == 0, ran.err
-    assert ran.err.startswith("installed claude-code 2.1.197 in ")
+    assert ran.err.startswith("installed claude-code 2.1.332 in ")
 
 
 def test_an_agent_on_path_is_left_as_it_is(root, tmp_path):
@@ -69,6 +70,66 @@ def test_an_agent_on_path_is_left_as_it_is(root, tmp_path):
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     ran = run(root, "--runner", "claude-code", "--install-agents", packages=(), PATH=path)
     assert (ran.code, "installed claude-code" in ran.err) == (0, False), ran.err
+
+
+def put_on_path(folder: Path, **programs: str) -> str:
+    """A PATH that begins with programs, which are lines of shell."""
+    folder.mkdir(exist_ok=True)
+    for name, script in programs.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+def test_an_agent_that_does_not_start_with_this_node_is_told_before_its_first_session(root, tmp_path):
+    """The program on the PATH is one of npm's package, which needs a newer Node.js."""
+    (root / "skillgym.config.yaml").unlink()
+    package = {"name": "@anthropic-ai/claude-code", "version": "2.1.332", "engines": {"node": ">=22.0.0"}}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "package.json").write_text(json.dumps(package))
+    dies = f"[ $# = 1 ] || touch {tmp_path}/paid; exit 1"
+    path = put_on_path(tmp_path / "bin", claude=dies, node="echo v20.20.2")
+    ran = run(root, "--runner", "claude-code", packages=(), PATH=path)
+    (result,) = results(root)
+    assert (ran.code, result["failureClass"]["id"], result["attempts"]) == (3, "agent-missing", [])
+    assert result["error"]["message"] == (
+        f"claude-code: {tmp_path}/bin/claude does not start: @anthropic-ai/claude-code 2.1.332 needs Node.js >=22.0.0, "
+        "and PATH has 20.20.2; put a Node.js of such a version on the PATH, or set a version of the agent that needs "
+        "no newer one"
+    )
+    assert not (tmp_path / "paid").exists()
+
+
+def test_an_agent_that_starts_with_an_older_node_runs_with_a_note(root, tmp_path):
+    old = stand_in("claude-code", "9.9.9", engines={"node": ">=99.0.0"})
+    ran = run(root, "--install-agents", packages=(old,))
+    assert ran.code == 0, ran.err
+    note = r"note: claude-code: @anthropic-ai/claude-code 9\.9\.9 needs Node\.js >=99\.0\.0, and PATH has \d+\.\d+\.\d+"
+    assert len(re.findall(rf"^{note}; it starts all the same$", ran.err, re.MULTILINE)) == 1
+
+
+def test_opencode_without_ripgrep_is_told_before_its_first_session(root, tmp_path):
+    (root / "skillgym.config.yaml").unlink()
+    cannot = f'[ "$1" = debug ] && exit 1; touch {tmp_path}/paid'
+    # A PATH on which no ripgrep of the machine is.
+    path = put_on_path(tmp_path / "bin", opencode=cannot).partition(os.pathsep)[0] + f"{os.pathsep}{tools(tmp_path)}"
+    ran = run(root, "--runner", "opencode:openai/m", packages=(), OPENAI_API_KEY="k", PATH=path)
+    (result,) = results(root)
+    assert (ran.code, result["failureClass"]["id"], result["attempts"]) == (3, "agent-missing", [])
+    assert result["error"]["message"] == (
+        "opencode needs rg, which is not on PATH, and which it could not download; install rg where PATH finds it"
+    )
+    assert not (tmp_path / "paid").exists()
+
+
+def tools(folder: Path) -> Path:
+    """A folder with the programs that runs need."""
+    (folder / "tools").mkdir()
+    for name in ("sh", "git", "cat", "touch", "id", "env"):
+        found = shutil.which(name)
+        assert found is not None
+        (folder / "tools" / name).symlink_to(found)
+    return folder / "tools"
 
 
 def test_an_agent_that_cannot_be_installed_costs_its_own_executions(root):

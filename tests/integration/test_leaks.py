@@ -16,9 +16,10 @@ from github_state import ChangedFile, PullRequest
 from on_github import NUMBER, REPOSITORY, SHA
 from paths import SUPPORT
 from planted_keys import found_in, made, needles, places_below
-from scratch import Ran, case, repository, skillgym, suite, written
-from skillgym_action.reporters import reporter_named
-from skillgym_action.reporters.terminal import render as terminal
+from scratch import Ran, case, config, repository, skillgym, suite, written
+from scratch import runner as runner_of
+from skillgym_action.reports import reporter_named
+from skillgym_action.reports.terminal.terminal import render as terminal
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -283,6 +284,19 @@ def test_what_was_changed_is_searched_and_what_there_was_before_is_not_told(tmp_
     ]
     assert "warning bench/core.json" in ran.err
     assert "a key was leaked: aws in changes/made.txt, github in changes/both.txt" in ran.err
+
+
+@pytest.mark.parametrize("keep", ["none", "changed"])
+def test_what_is_not_stored_is_searched_as_well(tmp_path, keep):
+    """With ``none`` no file is stored, and neither with ``changed`` if they are too many or too large."""
+    script = f"head -c 20000000 /dev/zero > large; echo {made(4)['aws']} > small; ln -s {made(5)['github']} link"
+    written(tmp_path, {"x.sh": script})
+    root = repository(tmp_path / "repo", {"skillgym.config.yaml": config(runner_of(f"sh {tmp_path}/x.sh"))})
+    assert skillgym("run", "--output", "results", "--keep", keep, cwd=root).code == 1
+    (result,) = json.loads((root / "results/results.json").read_text())["suites"][0]["results"]
+    told = {(one["kind"], one["where"]) for one in result["findings"]}
+    assert told == {("aws", "changes/small"), ("github", "changes/link")}
+    assert not (root / "results/core/one/sh/repeat-1/changes").exists()
 
 
 def test_a_leak_is_red_when_that_is_asked_for(tmp_path):

@@ -120,12 +120,11 @@ def test_no_more_questions_are_asked_than_the_suite_allows(tmp_path):
     assert result["outcomes"][0]["score"] == 0.6667
 
 
-def test_without_a_judge_the_case_is_errored_and_says_what_to_configure(tmp_path):
+def test_without_a_judge_nothing_runs_and_the_message_says_what_to_configure(tmp_path):
     with ScriptedServer() as server:
         ran = run(asking(tmp_path), server)
-    (result,) = results(tmp_path)
-    assert (result["status"], server.requests) == ("errored", [])
-    assert "the grader asks a model (target): no judge is configured; configure run.judge" in ran.out + ran.err
+    assert (ran.code, server.requests) == (2, [])
+    assert "1 question needs a judge: set run.judge" in ran.err
 
 
 def test_without_an_answer_the_case_is_errored_whatever_the_grader_says(tmp_path):

@@ -16,12 +16,12 @@ from builders import run_report
 from scratch import case, written
 from skillgym_action.model.errors import SkillgymError
 from skillgym_action.model.suite import BenchmarkSuite, FoundSuite
-from skillgym_action.reporters import reporter_named
+from skillgym_action.pipeline.stages.load import load
+from skillgym_action.reports import reporter_named
+from skillgym_action.results.snapshot_file import SnapshotFile
+from skillgym_action.results.stored_runs import stored_reports
 from skillgym_action.settings.configuration_file import Config, read_config
 from skillgym_action.settings.suite_options import LoadOptions
-from skillgym_action.stages.load import load
-from skillgym_action.storage.snapshot_file import SnapshotFile
-from skillgym_action.storage.stored_runs import stored_reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

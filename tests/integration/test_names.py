@@ -10,12 +10,10 @@ import yaml
 
 from paths import REPOSITORY
 from scratch import case, config, repository, runner, skillgym, suite
-from skillgym_action.cli.action_inputs import known_inputs
-from skillgym_action.cli.schema import SCHEMAS
+from skillgym_action.cli.action.inputs import known_inputs
+from skillgym_action.cli.commands.schema import SCHEMAS
 from skillgym_action.model.json_codec import camel_case
-from skillgym_action.settings.declarations import Input, Option
-from skillgym_action.settings.options import Settings
-from skillgym_action.settings.other_names import other_names
+from skillgym_action.settings.settings import Settings, declared, inputs_of_settings, other_names
 from table_rows import each_row_holds
 
 REFERENCE = (REPOSITORY / "docs/reference/command-line.md").read_text(encoding="utf-8")
@@ -27,18 +25,19 @@ SECTIONS = ("run", "report", "defaults", "skills", "sandbox", "engine", "snapsho
 ONLY_KEYS = {
     *("run.judge", "run.workspace", "skills.workspace", "skills.triggerRounds"),
     *("sandbox.agents", "sandbox.proxyImage", "engine.slots", "engine.tls", "engine.wait", "engine.lostAfter"),
-    *("snapshots.metric", "snapshots.tolerance"),
+    *("run.publicVariables", "snapshots.metric", "snapshots.tolerance"),
 }
 """Keys of these sections without an option and an input."""
 
 
-def declared() -> dict[str, tuple[list[str], list[str]]]:
+def named() -> dict[str, tuple[list[str], list[str]]]:
     """Field of ``Settings`` -> the names of its option, without dashes, and of its input."""
     found = {}
-    for name, field in Settings.model_fields.items():
-        options = [one for one in field.metadata if isinstance(one, Option)]
-        names = [name.replace("_", "-"), *options[0].aliases] if options else []
-        found[name] = (names, [one.name for one in field.metadata if isinstance(one, Input)])
+    inputs = {field: name for name, field in inputs_of_settings().items()}
+    for name in Settings.model_fields:
+        _, option = declared(name)
+        names = [name.replace("_", "-"), *option.aliases] if option else []
+        found[name] = (names, [inputs[name]] if name in inputs else [])
     return found
 
 
@@ -61,16 +60,14 @@ def configuration_keys() -> set[str]:
 
 def test_an_option_and_its_input_have_one_name_or_are_in_the_table():
     differing = [
-        (f"--{names[0]}", inputs[0])
-        for names, inputs in declared().values()
-        if names and inputs and inputs != names[:1]
+        (f"--{names[0]}", inputs[0]) for names, inputs in named().values() if names and inputs and inputs != names[:1]
     ]
     assert differing
     assert [(option, name) for option, name in differing if option not in OPTIONS or name not in INPUTS] == []
 
 
 def test_a_key_of_the_configuration_has_the_name_of_an_option_or_an_input_or_is_in_the_table():
-    names = {camel_case(name) for name in declared()}
+    names = {camel_case(name) for name in named()}
     others = {
         key for key in configuration_keys() if key.split(".")[1] not in names or not key.startswith(("run", "report"))
     }
@@ -79,7 +76,7 @@ def test_a_key_of_the_configuration_has_the_name_of_an_option_or_an_input_or_is_
 
 
 def test_the_table_names_what_there_is():
-    known = {f"--{name}" for names, _ in declared().values() for name in names}
+    known = {f"--{name}" for names, _ in named().values() for name in names}
     assert set(OPTIONS) - {"PATH"} <= known
     assert set(INPUTS) <= set(yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))["inputs"])
     assert {key for key in KEYS if "." in key} <= configuration_keys()
@@ -97,7 +94,7 @@ def test_each_row_of_the_table_has_a_difference_and_a_reason():
 
 def test_options_accept_the_names_of_inputs_and_help_does_not_show_them():
     differing = {
-        field: inputs[0] for field, (names, inputs) in declared().items() if names and inputs and inputs != names[:1]
+        field: inputs[0] for field, (names, inputs) in named().items() if names and inputs and inputs != names[:1]
     }
     assert other_names() == differing | {"runner": "runners", "report": "reports"}
     assert set(other_names().values()) <= set(known_inputs())

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scratch import skillgym, written
-from skillgym_action.formats import python_suite, typescript_suite
 from skillgym_action.model.errors import SkillgymError
-from skillgym_action.stages.load import SuiteFileAccess
+from skillgym_action.pipeline.stages.load import SuiteFileAccess
+from skillgym_action.suites.programs import python as python_suite
+from skillgym_action.suites.programs import typescript as typescript_suite
 from suite_programs import HEAD, suite_hosts
 from whole_suites import FILES, WholeFile, at, changed, keys_of, mappings_of, misspelled
 
@@ -179,6 +180,7 @@ def test_check_prints_what_was_dropped_and_ends_with_an_error_on_demand(tmp_path
     value = {"skill_name": "pdf", "evals": [{"prompt": "p", "expectatoins": ["a"], "expected_output": "b"}]}
     files = {"skills/pdf/SKILL.md": "---\nname: pdf\ndescription: d\n---\n"}
     written(tmp_path, {**files, "skills/pdf/evals/evals.json": json.dumps(value, indent=1)})
+    written(tmp_path, {"skillgym.config.yaml": "run: {judge: {api: openai, model: m}}\n"})
     ran = skillgym("check", cwd=tmp_path)
     warning = "evals[0].expectatoins: unknown key 'expectatoins' of a case"
     assert (ran.code, warning in ran.err, "did you mean 'expectations'?" in ran.err) == (0, True, True)

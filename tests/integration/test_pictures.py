@@ -11,7 +11,7 @@ import pytest
 from documentation import documents
 from paths import REPOSITORY
 from picture_run import GOOD, MODELS, SHORTENED, SUITE
-from pictures import FOLDER, NAMES, SCHEMES, SKILL_NAMES, TREND_NAMES
+from pictures import FOLDER, NAMES, SCHEMES, SESSION, SKILL_NAMES, TREND_NAMES
 from skill_picture_run import DECISIONS, EVALS
 from skill_scripts import WITH, WITHOUT
 
@@ -60,7 +60,7 @@ def test_light_and_dark_show_the_same_at_a_size_that_can_be_read(name):
 
 def test_every_case_of_the_run_has_a_script_and_no_fixture_is_in_it():
     sources = [json.dumps(SUITE, ensure_ascii=False)]
-    for folder, pattern in (("x-bench", "*.json"), ("python", "*_suite.py"), ("typescript", "*-suite.ts")):
+    for folder, pattern in (("x-bench", "*.json"), ("python", "*_suite.py"), ("typescript", "workspace-*.ts")):
         sources += [path.read_text() for path in (REPOSITORY / "examples" / folder).glob(pattern)]
     for prompt in GOOD:
         assert sum(source.count(prompt) for source in sources) == 1, prompt
@@ -70,6 +70,12 @@ def test_every_case_of_the_run_has_a_script_and_no_fixture_is_in_it():
         assert scripts.keys() == GOOD.keys()
     assert SHORTENED.keys() == MODELS.keys()
     assert FIXTURES.findall("".join(sources) + repr(SHORTENED) + repr(GOOD)) == []
+
+
+def test_the_session_that_is_shown_is_one_of_the_run():
+    assert SESSION["suite"] == f"bench/{SUITE['name']}.json"
+    assert SESSION["case"] in [case["id"] for case in SUITE["cases"]]
+    assert SESSION["runner"] in MODELS
 
 
 def test_every_question_of_the_skill_has_a_decision_and_every_prompt_two_scripts():

@@ -16,8 +16,20 @@ import pytest
 import everybody
 import skillgym_action
 from attempts import CONTENT, ENVIRONMENT, OPERATORS, said
+from composite_step import composite_step, on_machine
 from led_by_names import outcomes
-from positions import BY_NAME, IN_PLAY, SECOND_RUN, applies, attempts_of, disagreements, kept_of, play, play_of_two
+from positions import (
+    BY_NAME,
+    IN_JOBS,
+    IN_PLAY,
+    SECOND_RUN,
+    applies,
+    attempts_of,
+    disagreements,
+    kept_of,
+    play,
+    play_of_two,
+)
 from scratch import HUNG, repository, skillgym, written
 from waiting import until
 
@@ -38,7 +50,7 @@ class Place:
     """A checkout that others can reach, beside the operator's home and a folder that only its owner can enter."""
 
     def __init__(self, folder: Path, setting: Setting | None) -> None:
-        """``setting`` None: root runs all as the caller."""
+        """``setting`` None: in the composite action root runs all as the caller."""
         self.folder, self.mark, self.setting = folder, uuid4().hex, setting
         self.root, self.operator, self.closed = folder / "checkout", folder / "operator", folder / "closed"
         written(self.operator, OPERATORS)
@@ -51,6 +63,18 @@ class Place:
             "checkout": self.root, "results": self.root / "results", "operator": self.operator, "package": PACKAGE,
             "closed": self.closed, "socket": "/nothing",
         }  # fmt: skip
+        self.folders = on_machine(folder / "runner") if setting in IN_JOBS | {None} else None
+        if self.folders:
+            self.places |= self.folders.places
+
+    def play(self) -> Ran:
+        """All suites in the checkout, two sessions at a time."""
+        if self.folders is None:
+            return self.command("run", "--jobs", "2", "--output", "results")
+        user = {"agent-user": "nobody"} if self.setting else {}
+        inputs = {"jobs": "2", "report-dir": "results", **user}
+        given = {"HOME": str(self.operator), "TMPDIR": str(self.folder / "tmp"), **ENVIRONMENT}
+        return composite_step(self.root, self.folders, inputs, **given)
 
     def command(self, *args: str) -> Ran:
         """The tool in the checkout; whoever starts it owns all there is."""
@@ -107,13 +131,13 @@ def needs_root(place: Place) -> bool:
 in_settings = pytest.mark.parametrize("place", COMMAND_LINE, indirect=True)
 
 
-@in_settings
+@pytest.mark.parametrize("place", [*COMMAND_LINE, "composite action"], indirect=True)
 def test_no_position_reaches_what_is_not_its_own(place, proved):
     if needs_root(place):
         return
     tried = attempts_of(place.setting)
     repository(place.root, play(tried, place.mark, **place.places), git=True)
-    ran = place.command("run", "--jobs", "2", "--output", "results")
+    ran = place.play()
     assert ran.code == 0, ran.out + ran.err
     found = {position: kept_of(tried, place.reached(position, tried)) for position in IN_PLAY}
     assert disagreements(found, place.setting) == []
@@ -125,9 +149,9 @@ def test_the_attacks_are_real_ones(place):
     """Where root runs everything as the caller, they succeed from every position."""
     if needs_root(place):
         return
-    tried = tuple(attempt for attempt in attempts_of("root") if attempt.real)
+    tried = tuple(attempt for attempt in attempts_of("composite action") if attempt.real)
     repository(place.root, play(tried, place.mark, **place.places), git=True)
-    ran = place.command("run", "--jobs", "2", "--output", "results")
+    ran = place.play()
     assert ran.code == 0, ran.out + ran.err
     everything = {attempt.words for attempt in tried}
     assert [(position, missed) for position in IN_PLAY if (missed := everything - place.reached(position, tried))] == []

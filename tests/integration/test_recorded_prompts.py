@@ -51,7 +51,7 @@ def test_a_session_of_another_prompt_is_not_evidence_for_the_case(tmp_path, comm
     assert f"    {SAYS}" in err
     assert SAYS in (root / "again/summary.md").read_text(encoding="utf-8")
     assert [(one["assertion"], one["passed"]) for one in a["outcomes"]] == [("file:out.txt exists", False)]
-    assert [path.parts[-4] for path in (root / "again").rglob("changes")] == ["b"]
+    assert [path.parts[-4] for path in (root / "again/core").rglob("changes")] == ["b"]
 
 
 def test_judged_again_and_again_it_stays_without_evidence(tmp_path):

@@ -10,9 +10,9 @@ import pytest
 
 from paths import REPOSITORY
 from scratch import PASSING, case, config, repository, runner, skillgym, suite, written
-from skillgym_action.settings.gate_options import GateOptions
-from skillgym_action.stages.gate import gate
-from skillgym_action.storage.stored_runs import stored_reports
+from skillgym_action.pipeline.stages.gate import gate
+from skillgym_action.results.stored_runs import stored_reports
+from skillgym_action.settings.slices import GateOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def test_a_report_of_the_examples_is_the_report_of_their_run(tmp_path):
         "report", "out", "--output", "again", "--report", "annotations=b.txt", "--report", "x-bench=y.json",
         cwd=tmp_path,
     )  # fmt: skip
-    assert "passed: 20 passed, 5 failed as expected of 25" in ran.err
+    assert "passed: 23 passed, 5 failed as expected of 28" in ran.err
     assert (again.code, again.out) == (ran.code, "") == (0, "")
     assert reports(tmp_path / "again") == reports(tmp_path / "out")
     for one, other in (("a.txt", "b.txt"), ("x.json", "y.json")):

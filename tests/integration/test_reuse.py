@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from ages import a_minute_old
 from scratch import case, committed, config, git_in, repository, runner, skillgym, suite, written
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ class Reusing:
         store = ("--store", f"path={self.store}")
         ran = skillgym("run", ".", *store, "--output", output, *args, cwd=self.root, **env)
         file = self.root / output / "results.json"
-        return ran.code, json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}, ran.err + ran.out
+        return (
+            ran.code,
+            json.loads(file.read_text(encoding="utf-8")) if file.exists() else {},
+            a_minute_old(ran.err + ran.out),
+        )
 
     def reuse(self, *args: str) -> tuple[int, dict[str, Any], str]:
         return self.run("--reuse", "unchanged", *args)
@@ -93,8 +98,8 @@ def rows(file: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def ran(file: dict[str, Any]) -> list[str]:
-    """The cases that were not carried."""
-    return [name for name, row in rows(file).items() if "carried" not in row]
+    """The cases that were not reused."""
+    return [name for name, row in rows(file).items() if "reused" not in row]
 
 
 def test_one_byte_changed_in_one_template_runs_exactly_its_cases(project):
@@ -103,10 +108,10 @@ def test_one_byte_changed_in_one_template_runs_exactly_its_cases(project):
     code, file, shown = project.reuse("--fail-on", "failed")
     assert (ran(file), project.sessions) == (["b1", "b2"], 8)
     assert (code, rows(file)["b1"]["status"]) == (1, "failed"), shown
-    assert {row["carried"]["commit"] for row in rows(file).values() if "carried" in row} == {first}
-    assert "6 executions: 4 carried from earlier runs, at most a minute old; 2 to run" in shown
-    assert f"4 executions carried from {first[:12]}, a minute old: a1 [sh], a2 [sh], c1 [sh], c2 [sh]" in shown
-    assert "2 failed, 4 passed of 6, 4 carried, 2 run, in" in shown
+    assert {row["reused"]["commit"] for row in rows(file).values() if "reused" in row} == {first}
+    assert "6 executions: 4 reused from earlier runs, at most a minute old; 2 to run" in shown
+    assert f"4 executions reused from {first[:12]}, a minute old: a1 [sh], a2 [sh], c1 [sh], c2 [sh]" in shown
+    assert "2 failed, 4 passed of 6, 4 reused, 2 run, in" in shown
 
 
 def test_where_nothing_changed_nothing_runs_and_nothing_is_inconclusive(project):
@@ -114,32 +119,35 @@ def test_where_nothing_changed_nothing_runs_and_nothing_is_inconclusive(project)
     code, file, shown = project.reuse("--fail-on", "failed,no-cases,regression", "--store-write")
     assert (code, ran(file), project.sessions) == (0, [], 6), shown
     comparison = file["run"]["comparison"]
-    assert (comparison["verdict"], comparison["pairs"], comparison["carried"]) == ("no-regression-shown", 0, 6)
-    assert comparison["reason"] == "6 carried, not compared, because their inputs are unchanged"
+    assert (comparison["verdict"], comparison["pairs"], comparison["reused"]) == ("no-regression-shown", 0, 6)
+    assert comparison["reason"] == "6 reused, not compared, because their inputs are unchanged"
     assert (file["totals"]["passed"], file["totals"]["passRate"], file["totals"]["costUsd"]) == (6, 1.0, None)
-    assert len(project.lines()) == 1, "a carried result is never stored again"
+    assert len(project.lines()) == 1, "a reused result is never stored again"
 
 
-def test_a_carried_failure_is_a_failure(project):
+def test_a_reused_failure_is_a_failure(project):
     project.commit({"b/template/input.txt": "nothing"})
     assert project.run("--store-write")[0] == 1
     _, file, shown = project.reuse("--report", "junit=out.xml", "--report", "ctrf=ctrf.json")
     assert (ran(file), file["run"]["decision"]["exitCode"]) == ([], 1), shown
     failed = rows(file)["b1"]
     assert (failed["status"], failed["failureClass"]["id"], failed["attempts"]) == ("failed", "assertion", [])
-    commit = failed["carried"]["commit"]
-    assert f"carried from {commit[:12]}: " in shown
+    commit = failed["reused"]["commit"]
+    assert f"reused from {commit[:12]}: " in shown
     xml = ET.parse(project.root / "out.xml")
     of_case = next(one for one in xml.iter("testcase") if one.get("name") == "b1")
-    assert f"carried from {commit[:12]}: " in str(of_case.find("failure").get("message"))
-    assert {one.get("value") for one in of_case.iter("property") if one.get("name") == "skillgym.carried.commit"} == {
+    assert f"reused from {commit[:12]}: " in str(of_case.find("failure").get("message"))
+    assert {one.get("value") for one in of_case.iter("property") if one.get("name") == "skillgym.reused.commit"} == {
         commit
     }
     tests = json.loads((project.root / "ctrf.json").read_text())["results"]["tests"]
-    assert {test["extra"]["carried"]["commit"] for test in tests if test["name"].endswith("b1")} == {commit}
+    assert {test["extra"]["reused"]["commit"] for test in tests if test["name"].endswith("b1")} == {commit}
     folder = next((project.root / ".skillgym-results").glob("3"))
-    assert f"carried from `{commit[:12]}`, a minute old" in (folder / "summary.md").read_text(encoding="utf-8")
-    assert f"carried from {commit[:12]}, a minute old" in (folder / "report.html").read_text(encoding="utf-8")
+    assert f"reused from `{commit[:12]}`, a minute old" in a_minute_old(
+        (folder / "summary.md").read_text(encoding="utf-8")
+    )
+    page = a_minute_old((folder / "report.html").read_text(encoding="utf-8"))
+    assert f"reused from {commit[:12]}, a minute old" in page
 
 
 def test_the_text_of_a_stored_failure_is_shown_without_keys_and_without_markup(project):
@@ -170,17 +178,17 @@ def test_only_what_ran_is_added_to_the_store_and_the_rest_by_name(project):
     project.reuse("--store-write")
     new = project.lines()[-1]
     assert [entry["case"] for entry in new["entries"]] == ["b1", "b2"]
-    assert sorted(name for one in new["carried"] for name in one["cases"]) == ["a1", "a2", "c1", "c2"]
+    assert sorted(name for one in new["reused"] for name in one["cases"]) == ["a1", "a2", "c1", "c2"]
     project.commit({"a/core.bench.json": suite(case("a1"), workspace=TEMPLATE)})
     _, file, _ = project.reuse()
-    assert file["run"]["comparison"]["removed"] == 1, "what a run carried was there, too"
+    assert file["run"]["comparison"]["removed"] == 1, "what a run reused was there, too"
 
 
-def test_carried_results_are_no_samples_of_the_comparison(project):
+def test_reused_results_are_no_samples_of_the_comparison(project):
     project.commit({"b/template/input.txt": "write!"})
     _, file, shown = project.reuse()
     comparison = file["run"]["comparison"]
-    assert (comparison["pairs"], comparison["carried"], comparison["coverage"]) == (2, 4, 1.0), shown
+    assert (comparison["pairs"], comparison["reused"], comparison["coverage"]) == (2, 4, 1.0), shown
 
 
 def test_what_is_too_old_runs(project):
@@ -282,10 +290,10 @@ def test_the_configuration_may_say_it_and_shards_and_merged_runs_keep_it(project
     assert project.sessions == 6
     done = skillgym("report", *map(str, files), "--store", f"path={project.store}", cwd=project.root)
     assert done.code == 0, done.err
-    assert "6 passed of 6, 6 carried, 0 run" in done.err
+    assert "6 passed of 6, 6 reused, 0 run" in done.err
 
 
-def test_a_run_with_carried_results_is_judged_again_without_them(project):
+def test_a_run_with_reused_results_is_judged_again_without_them(project):
     project.commit({"b/template/input.txt": "write!"})
     project.reuse("--output", ".skillgym-results/partly")
     again = skillgym("rejudge", ".skillgym-results/partly", cwd=project.root)
@@ -293,10 +301,10 @@ def test_a_run_with_carried_results_is_judged_again_without_them(project):
     project.reuse("--output", ".skillgym-results/none", "--case", "a*")
     again = skillgym("rejudge", ".skillgym-results/none", cwd=project.root)
     assert again.code == 2
-    assert "all of its results are carried from earlier runs" in again.err
+    assert "all of its results are reused from earlier runs" in again.err
 
 
-def test_sessions_of_an_interrupted_run_are_continued_and_not_carried(project):
+def test_sessions_of_an_interrupted_run_are_continued_and_not_reused(project):
     project.commit({"b/template/input.txt": "write!"})
     project.reuse("--output", ".skillgym-results/first")
     sessions = project.sessions
@@ -374,3 +382,18 @@ def test_a_program_that_judges_is_a_part_of_what_is_unchanged(project):
     project.commit({"tools/grade.sh": "test -s out.txt\n"})
     _, file, _ = project.reuse()
     assert ran(file) == ["a1", "b1", "b2"], "what the command reads"
+
+
+def test_a_prompt_beside_the_program_of_an_agent_is_a_part_of_what_is_unchanged(project):
+    """The program is in the root of the checkout, where nothing but the program says what it reads."""
+    program = (
+        f'echo session >> {project.log}; grep -q write "$(dirname "$0")/prompt.txt" && echo done > out.txt; true\n'
+    )
+    agent = {"agent": {"type": "command", "command": ["sh", "./agent.sh"]}}
+    project.commit({"skillgym.config.yaml": config(agent), "agent.sh": program, "prompt.txt": "write"})
+    project.run("--store-write")
+    _, file, shown = project.reuse()
+    assert ran(file) == [], shown
+    project.commit({"prompt.txt": "read"})
+    code, file, shown = project.reuse("--fail-on", "failed")
+    assert (code, ran(file)) == (1, ["a1", "a2", "b1", "b2", "c1", "c2"]), shown

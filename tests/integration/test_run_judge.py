@@ -66,7 +66,6 @@ def test_question_and_answer_are_kept_with_the_session(tmp_path):
 @pytest.mark.parametrize(
     ("judge", "replies", "env", "told"),
     [
-        pytest.param({}, [], {}, "configure run.judge", id="none is configured"),
         pytest.param(JUDGED, [Reply(401)], {}, "answered 401", id="the key is refused"),
         pytest.param(JUDGED, [said(7)] * 3, {}, "asked 3 times", id="it never answers in the form"),
         pytest.param(JUDGED, [], {"ANTHROPIC_BASE_URL": "", "key": ""}, "ANTHROPIC_API_KEY is not set", id="no key"),
@@ -82,6 +81,13 @@ def test_without_an_answer_nobody_can_tell(tmp_path, judge, replies, env, told):
     assert (ran.code, result["status"], result["failureClass"]["id"]) == (3, "errored", "grader")
     assert result["outcomes"][0]["passed"] is None
     assert told in result["error"]["message"]
+
+
+def test_without_a_judge_nothing_runs(tmp_path):
+    with ScriptedServer() as server:
+        ran = run(scratch(tmp_path), server)
+    assert (ran.code, server.requests) == (2, [])
+    assert "1 question needs a judge: set run.judge" in ran.err
 
 
 def test_a_key_may_come_from_a_variable_of_another_name(tmp_path):

@@ -18,24 +18,23 @@ from mistakes import MISTAKES
 from paths import REPOSITORY
 from schema_variants import WHOLE, variants
 from scratch import written
-from skillgym_action.cli import published_schemas
-from skillgym_action.cli.json_documents import DOCUMENTS
-from skillgym_action.cli.published_schemas import definitions
-from skillgym_action.cli.schema import MADE, SCHEMAS
-from skillgym_action.cli.schema_values import DEFAULTS, TYPES, UNITS
-from skillgym_action.documents.container_sections import ContainerKeyError, container_spec
-from skillgym_action.documents.documents import read_document
-from skillgym_action.documents.json_schemas import schema_address
-from skillgym_action.formats import xbench
+from skillgym_action.cli.commands.schema import MADE, SCHEMAS
+from skillgym_action.cli.schemas import published as published_schemas
+from skillgym_action.cli.schemas.json_documents import DOCUMENTS
+from skillgym_action.cli.schemas.published import definitions
+from skillgym_action.cli.schemas.schema_values import DEFAULTS, TYPES, UNITS
 from skillgym_action.model.errors import ConfigError, SkillgymError
-from skillgym_action.settings.configuration_file import KINDS, read_config
+from skillgym_action.pipeline.stages.load import SuiteFileAccess
+from skillgym_action.results.plan_file import read_plan
+from skillgym_action.settings.configuration_file import KINDS, entries_of, read_config
 from skillgym_action.settings.context import current_context
 from skillgym_action.settings.engine_options import engine_options
-from skillgym_action.settings.options import Settings
-from skillgym_action.settings.quarantine_file import entries_of
 from skillgym_action.settings.runners import selected_runners
-from skillgym_action.stages.load import SuiteFileAccess
-from skillgym_action.storage.plan_file import read_plan
+from skillgym_action.settings.settings import Settings
+from skillgym_action.suites.container_section import ContainerKeyError, container_spec
+from skillgym_action.suites.xbench import suite as xbench
+from skillgym_action.text.documents.documents import read_document
+from skillgym_action.text.documents.json_schemas import schema_address
 from table_rows import each_row, each_row_holds
 from whole_suites import FOLDER, NoHosts
 

@@ -15,8 +15,8 @@ import yaml
 from built_site import build, built, copied
 from paths import REPOSITORY
 from scratch import git_in, skillgym
-from skillgym_action.cli.schema import SCHEMAS
-from skillgym_action.starter.starter_suites import SUITE_FORMATS
+from skillgym_action.authoring.starter.suites import SUITE_FORMATS
+from skillgym_action.cli.commands.schema import SCHEMAS
 
 if TYPE_CHECKING:
     from pathlib import Path

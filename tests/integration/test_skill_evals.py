@@ -43,9 +43,6 @@ ROWS = {
     "an expectation that does not hold": Row(
         TWO, ["failed"], ["yes no"], [("It says 3", True), ("It is done", False)], shown=["It is done"]
     ),
-    "expectations without a judge": Row(
-        TWO, ["errored"], None, shown=["2 questions need a judge: set run.judge"], sessions=0, outcomes=[]
-    ),
     "assertions with ids": Row(
         evals({"assertions": [{"id": "a1", "text": "It says 3"}, {"id": "a2", "text": "It is done"}]}),
         ["passed"],
@@ -82,13 +79,6 @@ ROWS = {
     ),
     "a type without its operand": Row(
         evals({"assertions": [{"type": "contains"}]}), ["errored"], None, shown=["lacks value"]
-    ),
-    "an assertion that does not hold and a question without a judge": Row(
-        evals({"assertions": [DECIDED | {"value": "chapters"}, "It is done"]}),
-        ["failed"],
-        None,
-        [("names pages", False), ("It is done", None)],
-        sessions=1,
     ),
     "a misspelt key": Row(
         evals({"expectatoins": ["x"], "expected_output": "y"}),
@@ -324,12 +314,16 @@ def test_the_skill_is_where_the_agent_looks_under_the_name_of_its_frontmatter_wi
     assert sorted(set(listed)) == [f"./{folder}/SKILL.md", f"./{folder}/scripts/run.sh"]
 
 
-def test_check_warns_of_questions_without_a_judge_and_names_the_skill(tmp_path):
+def test_questions_without_a_judge_are_an_error_before_the_run(tmp_path):
     folder = skill_repository(tmp_path, evals({"expectations": ["a"]}, {"assertions": [DECIDED, "b"]}), judge=False)
     ran = skillgym("check", cwd=folder)
-    assert ran.code == 0
-    assert f"{SUITE}: skill-evals of the skill pdf, 2 cases" in ran.out
-    assert "2 questions need a judge: set run.judge; 1 case will not be run without it" in ran.err
+    assert ran.code == 2
+    assert f"{SUITE}: skill-evals of the skill pdf, 2 cases\n" in ran.out
+    assert "2 questions need a judge: set run.judge (2 cases)" in ran.err
+    ran = skillgym("run", "--output", "out", "--arms", "with", cwd=folder)
+    assert (ran.code, "2 questions need a judge: set run.judge (2 cases)" in ran.err) == (2, True)
+    ran = skillgym("run", "--output", "out", "--dry-run", "--arms", "with", cwd=folder)
+    assert ran.code == 2
 
 
 def test_list_shows_the_skill_and_how_many_questions_need_a_judge(tmp_path):

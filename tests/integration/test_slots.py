@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from skillgym_action.engines import Announcement, Ticket
-from skillgym_action.engines.announcement import own_versions
-from skillgym_action.engines.dask_remote import HOST, AnnouncementPlugin
-from skillgym_action.engines.dask_worker import WorkerHost
-from skillgym_action.engines.slots import SlotPool, SlotSettings
-from skillgym_action.filesystem.bundle import BundleEntry, BundleError, write_bundle
+from skillgym_action.sessions.engines import Announcement, Ticket
+from skillgym_action.sessions.engines.announcement import own_versions
+from skillgym_action.sessions.engines.dask_engine import HOST, AnnouncementPlugin
+from skillgym_action.sessions.engines.dask_worker import WorkerHost
+from skillgym_action.sessions.engines.slots import SlotPool, SlotSettings
+from skillgym_action.system.files.bundle import BundleEntry, BundleError, write_bundle
 from waiting import LIMIT, until
 
 if TYPE_CHECKING:

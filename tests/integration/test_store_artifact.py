@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ages import a_minute_old
 from artifact_jobs import ArtifactJobs
 from github_replies import Fault, Reply
 from github_runs import ArtifactHost, Served, zipped
@@ -42,7 +43,7 @@ def test_a_push_is_the_baseline_of_pull_requests_with_and_without_a_regression(j
     before = actions_requests(jobs)
     equal, comment = jobs.propose({"README.md": "more"})
     assert (equal.code, equal.outputs["comparison"]) == (0, "no-regression-shown"), equal.said
-    assert "1 run of main, a minute old, up to" in comment
+    assert "1 run of main, a minute old, up to" in a_minute_old(comment)
     assert equal.outputs["store-path"] == "", "a pull request writes nothing"
     assert actions_requests(jobs) - before == LISTS + 2, "the list of artifacts, and one artifact"
     worse, comment = jobs.propose({"AGENTS.md": BAD})
@@ -98,7 +99,7 @@ def test_runs_after_the_merge_base_do_not_count(jobs):
     git_in(jobs.root, "reset", "--quiet", "--hard", base)
     found, comment = jobs.propose({"README.md": "more"})
     assert found.outputs["comparison"] == "no-regression-shown", found.said
-    assert f"1 run of main, a minute old, up to {base[:12]}" in comment
+    assert f"1 run of main, a minute old, up to {base[:12]}" in a_minute_old(comment)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from action_step import finished, started, step
+from ages import a_minute_old
 from hosted_repository import BAD, STORE_BRANCH, hosted
 from scratch import git_in
 
@@ -50,6 +51,16 @@ def test_two_pushes_at_once_lose_nothing(repository):
         assert (found.code, "results added to the branch skillgym-data" in found.said) == (0, True), found.said
     assert len(repository.stored()) == 4
     assert git_in(repository.remote, "rev-list", "--count", STORE_BRANCH).strip() == "4"
+
+
+def test_a_push_between_the_fetch_of_another_and_its_push_is_kept(repository):
+    repository.on_push()
+    repository.git.before_push.append(lambda: repository.forge("runs/other.jsonl", "{}\n"))
+    found = repository.on_push()
+    assert "results added to the branch skillgym-data" in found.said, found.said
+    assert not repository.git.before_push
+    assert "runs/other.jsonl" in repository.stored()
+    assert len(repository.stored()) == 3
 
 
 def test_a_push_between_the_check_of_another_and_its_end_is_no_error(repository):
@@ -113,7 +124,7 @@ def test_results_are_kept_and_compared_without_an_input(repository):
     pull = repository.propose({"README.md": "more"})
     equal = repository.on_pull_request(pull, UNNAMED)
     assert (equal.code, equal.outputs["comparison"]) == (0, "no-regression-shown"), equal.said
-    assert "1 run of main, a minute old, up to" in repository.comment()
+    assert "1 run of main, a minute old, up to" in a_minute_old(repository.comment())
     worse = repository.on_pull_request(repository.propose({"AGENTS.md": BAD}), UNNAMED | {"fail-on": "errored"})
     assert (worse.code, worse.outputs["comparison"]) == (0, "regression"), worse.said
     assert "**Regression**: " in repository.comment()

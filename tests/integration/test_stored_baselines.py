@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ages import a_minute_old
 from scratch import (
     HUNG,
     PROGRAM,
@@ -82,14 +83,14 @@ def test_the_first_run_has_a_message_and_the_next_ones_a_baseline(project):
     code, file, shown = project.propose()
     comparison = file["run"]["comparison"]
     assert (code, comparison["verdict"], comparison["pairs"]) == (0, "no-regression-shown", 8)
-    assert "of 8 cases judged both in 1 run, a minute old, up to " in shown
+    assert "of 8 cases judged both in 1 run, a minute old, up to " in a_minute_old(shown)
 
 
 def test_samples_of_several_runs_are_pooled(project):
     for _ in range(3):
         project.push("--repeat", "2")
     _, file, shown = project.propose()
-    assert "judged both in 3 runs, a minute old, up to" in shown
+    assert "judged both in 3 runs, a minute old, up to" in a_minute_old(shown)
     project.commit(AGENTS_md=BAD)
     _, file, shown = project.propose()
     assert file["run"]["comparison"]["verdict"] == "regression"

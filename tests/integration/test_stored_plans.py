@@ -307,7 +307,7 @@ printf '{"type": "session", "cost": {"usd": %s}}\\n' $usd; echo > out.txt"""
 
 
 def paying(tmp_path: Path) -> Scene:
-    scene = Scene(tmp_path, *map(case, "abcd"))
+    scene = Scene(tmp_path, *(case(name, budget=9) for name in "abcd"))
     written(scene.root, {"skillgym.config.yaml": config(runner(PAID, output="events"))})
     return scene
 

@@ -152,6 +152,7 @@ MISUNDERSTOOD = [
             "skills/pdf/evals/evals.json": json.dumps(
                 {"evals": [{"prompt": "p", "checks": [{"type": "file_contain", "path": "a", "value": "b"}]}]}
             ),
+            "skillgym.config.yaml": config(runner(), run={"judge": {"api": "openai", "model": "m"}}),
         },
         r"skills/pdf/evals/evals\.json:1:\d+: evals\[0\]\.checks\[0\]\.type: ",
         "unknown type 'file_contain', so this is a question to the judge; did you mean 'file_contains'?",
@@ -317,3 +318,28 @@ def test_a_file_that_the_workspace_has_is_not_vacuous_in_check(tmp_path):
     assert (checked.code, checked.err) == (0, "")
     (root / "app/legacy/old.ts").unlink()
     assert "warning: bench/template.json:1:28: b: no-file:legacy/old.ts is vacuous" in skillgym("check", cwd=root).err
+
+
+# --- names ------------------------------------------------------------------------------------------
+
+PROGRAM = "from skillgym_action import Case\nsuite = [Case(id='one', prompt='p', check=print)]\n"
+
+
+def test_suites_that_are_called_like_files_of_the_run_directory_harm_nobody(tmp_path):
+    first = skillgym("run", "--output", "out", cwd=repository(tmp_path / "first", {"core_suite.py": PROGRAM}))
+    assert first.code == 0, first.err
+    own = sorted(path.name for path in (tmp_path / "first/out").iterdir() if not (path / "one").is_dir())
+    assert {"journal.jsonl", "results.json", "core_suite-1.log"} <= set(own)
+    names = [*own, "workspaces", "store", *(name.upper() for name in own)]
+    files = {f"bench/{number}.json": suite(case("one"), name=name) for number, name in enumerate(names)}
+    root = repository(tmp_path / "second", files | {"bench/core.json": None, "core_suite.py": PROGRAM})
+    for again in ((), ("--resume", "out")):
+        ran = skillgym("run", *(again or ("--output", "out")), "--keep", "all", cwd=root)
+        assert ran.code == 0, ran.err
+        results = reported(root)
+        assert [one["status"] for one in results] == ["passed"] * (len(names) + 1)
+        folders = [one["artifactDir"] for one in results]
+        assert len({folder.casefold() for folder in folders}) == len(results)
+        assert [folder for folder in folders if not (root / "out" / folder / "report.json").is_file()] == []
+    assert {path.name for path in (root / "out").iterdir() if path.is_file()} == set(own)
+    assert skillgym("report", "out", "--output", "merged", cwd=root).code == 0

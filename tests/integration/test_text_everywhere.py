@@ -29,38 +29,35 @@ from runner_parsers import command, commands, read_lines
 from scratch import Watched, written
 from showcase import RUN
 from skillgym_action import __main__
-from skillgym_action.cli.explain import quoted_reply
-from skillgym_action.cli.json_documents import document_text
-from skillgym_action.cli.list import execution_line, plan_as_table
-from skillgym_action.cli.list_document import list_document
+from skillgym_action.cli.commands.explain import quoted_reply
+from skillgym_action.cli.commands.list import execution_line, list_document, plan_as_table
+from skillgym_action.cli.schemas.json_documents import document_text
 from skillgym_action.cli.terminal import Terminal
-from skillgym_action.comparison.comparison import compare
 from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.review import review_text
-from skillgym_action.model.early_end import EarlyEnd
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.execution import Execution, Plan
-from skillgym_action.model.links import Links
+from skillgym_action.model.report import Links, RunWithoutReport, SuitesFrom
 from skillgym_action.model.result import Finding, SessionResult
-from skillgym_action.model.run_report import SuitesFrom
 from skillgym_action.model.session_report import Cost
 from skillgym_action.model.suite import BenchmarkCase
-from skillgym_action.reporters import REPORTERS
-from skillgym_action.reporters.job_log import JobLog
-from skillgym_action.reporters.markdown import comment
-from skillgym_action.reporters.markdown_early_end import early_end_comment, early_end_summary
-from skillgym_action.reporters.terminal import finished_line, render
-from skillgym_action.settings.written_reports import PublishOptions
-from skillgym_action.stages.publish import publish
-from skillgym_action.storage.journal import session_line
-from skillgym_action.storage.run_directory import RunDirectory
+from skillgym_action.pipeline.stages.publish import publish
+from skillgym_action.reports import REPORTERS
+from skillgym_action.reports.markdown.report import comment
+from skillgym_action.reports.markdown.run_without_report import run_without_report_comment, run_without_report_summary
+from skillgym_action.reports.terminal.job_log import JobLog
+from skillgym_action.reports.terminal.terminal import finished_line, render
+from skillgym_action.results.journal import session_line
+from skillgym_action.results.run_directory import RunDirectory
+from skillgym_action.results.statistics.comparison import compare
+from skillgym_action.settings.slices import PublishOptions
 from skillgym_action.text.escaping import terminal_line
 from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.report import RunReport
 
 OURS = {"started_at", "ended_at", "verdict", "source", "format", "id of a finding", "digest", "links", "comparison"}
 """Fields whose words are the program's own, or a few that are known."""
@@ -178,11 +175,11 @@ def markdown(report: RunReport) -> Iterator[tuple[str, str]]:
     """What GitHub renders besides reports."""
     told = PublishLog(notes=report.warnings, permissions="permissions:\n  contents: read")
     yield "notes", told.markdown()
-    end = EarlyEnd(exit_code=2, problems=report.warnings)
+    end = RunWithoutReport(exit_code=2, problems=report.warnings)
     links = Links(repository=REPOSITORY, commit="a" * 40, run=RUN)
-    yield "the summary of an early end", early_end_summary(end, links)
+    yield "the summary of an early end", run_without_report_summary(end, links)
     replaced = "".join(comment(report, run_key="1/1", commit="b" * 40))
-    yield "the comment of an early end", early_end_comment(end, replaced, links=links, run_key="2/1")
+    yield "the comment of an early end", run_without_report_comment(end, replaced, links=links, run_key="2/1")
     yield "a review comment", review_text([one for one in report.results if one.status != "passed"])
 
 

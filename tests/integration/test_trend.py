@@ -12,7 +12,7 @@ import pytest
 from action_step import step
 from html_runs import ATTACK
 from scratch import case, committed, config, git_in, repository, runner, skillgym, suite, written
-from skillgym_action.cli.json_documents import TrendDocument
+from skillgym_action.cli.schemas.json_documents import TrendDocument
 from trend_stores import FIRST, StoredRun, project_runs, stored
 
 if TYPE_CHECKING:

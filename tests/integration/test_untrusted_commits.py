@@ -137,8 +137,8 @@ def test_agents_do_not_see_the_agent_configuration_of_an_untrusted_commit(tmp_pa
     found = run_of_untrusted_commit(project(tmp_path / "r", log, files))
     assert found.code == 0, found.said
     assert seen(log) == {"README.md", "deep/er/README.md"}
-    told = f"agents did not see the agent configuration of {FORK}: .agents/hooks/x.json, .claude-plugin/hooks/x.json,"
-    assert told in found.said
+    first, second = sorted(files)[:2]
+    assert f"agents did not see the agent configuration of {FORK}: {first}, {second}," in found.said
     assert f"and {len(files) - 5} more; if you test it, set allow-untrusted: with-configuration" in found.said
     assert "did not see the agent configuration" in found.summary
     proved(

@@ -13,7 +13,7 @@ from builders import run_report
 from paths import GOLDENS
 from scratch import skillgym, written
 from showcase import BASE, BEFORE, COMMIT, HOSTILE, RUN, showcase
-from skillgym_action.reporters import REPORTERS, reporter_named
+from skillgym_action.reports import REPORTERS, reporter_named
 
 STORED = f"skills_suite/{HOSTILE}/claude", "skills_suite/hostile/claude"
 """The directory of one execution in the golden files, and in a run directory, where no folder has such a name."""

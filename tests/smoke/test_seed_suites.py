@@ -74,7 +74,7 @@ def results(tmp_path_factory):
         pytest.param("context", "context", "right", PASSED, id="the context"),
         pytest.param("context", "context", "wrong", FAILED, id="the context fails"),
         pytest.param("workspace", "workspace-check", "right", PASSED, id="template and bootstrap"),
-        pytest.param("crash", "crash", "right", ("errored", "assert-hook", CRASH), id="a crash of the check"),
+        pytest.param("crash", "crash", "right", ("failed", "assert-hook", CRASH), id="a crash of the check"),
     ],
 )
 def test_a_seed_gets_its_verdict(results, language, suite, case, runner, verdict):

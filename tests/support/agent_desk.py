@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from agent_clis import agent_cli, search_path
 from sessions import session_with
 from skillgym_action.agents import agent_named
-from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.session import AgentConfig, Capture, Invocation, Session
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Trouble
-from skillgym_action.processes.launcher import ProcessLauncher
-from skillgym_action.processes.outputs import OutputFile
-from skillgym_action.sessions.normalise import normalise
+from skillgym_action.sessions.session_reports import normalise
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.processes.launcher import ProcessLauncher
+from skillgym_action.system.processes.outputs import OutputFile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fakes_context import Folder
-from skillgym_action.agentv.assertions import assertion_of
-from skillgym_action.agentv.grader_context import EntryContext, Task
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.javascript.regex import SearchBudget
-from skillgym_action.judge.model_proxy import ModelProxy
-from skillgym_action.judge.questions import AnswerFormatError, parsed_answer, user_prompt
+from skillgym_action.judging.judge.client import AnswerFormatError, parsed_answer, user_prompt
+from skillgym_action.judging.judge.model_proxy import ModelProxy
 from skillgym_action.model.errors import Location
 from skillgym_action.model.judge_question import Answer, JudgeInfo, Poll
 from skillgym_action.model.session_report import (
@@ -30,7 +26,11 @@ from skillgym_action.model.session_report import (
     Trouble,
     Usage,
 )
-from skillgym_action.processes.launcher import ProcessLauncher
+from skillgym_action.suites.agentv.assertions import assertion_of
+from skillgym_action.suites.agentv.grader_context import EntryContext, Task
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.processes.launcher import ProcessLauncher
+from skillgym_action.text.javascript.regex import SearchBudget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,6 +117,9 @@ class FakeContext:
 
     def search(self, pattern: Any, text: str, *, at_start: bool = False, start: int = 0) -> Any:
         return self.budget.search(pattern, text, at_start=at_start, start=start)
+
+    def decided(self, assertion: Any, seen: Any = None) -> tuple[Any, ...]:
+        return assertion.judge(seen() if seen else self)
 
     def execute(self, invocation: Invocation) -> Capture:
         assert self.processes

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from scratch import written
-from skillgym_action.agentv import suite as agentv
+from skillgym_action.suites.agentv import suite as agentv
 from suite_sources import ScratchSuite
 
 if TYPE_CHECKING:

@@ -217,16 +217,29 @@ BY_AREA: Mapping[str, tuple[tuple[str, str, Mapping[str, object]], ...]] = {
     ),
 }  # fmt: skip
 OF_A_STEP: Mapping[str, tuple[str, Mapping[str, object]]] = {
-    "read the environment files of the step, such as `GITHUB_ENV`": ("cat /github/file_commands/*", {}),
+    "read the environment files of the step, such as `GITHUB_ENV`": ('cat "$COMMANDS"/*', REAL),
     "write to the environment files of the step": (
-        "for file in /github/file_commands/*; do : >>$file && exit 0; done; false",
-        {"folder": "/github/file_commands/planted"},
+        'for file in "$COMMANDS"/*; do : >>"$file" && exit 0; done; false',
+        {**REAL, "folder": "$COMMANDS/planted"},
     ),
-    "read the event payload": ("cat /github/workflow/event.json", {"path": "/github/workflow/event.json"}),
-    "list the files in the home folder of the job": ("ls /github/home", {}),
-    "list the files that other steps left": ("ls /github/runner_temp", {}),
+    "read the event payload": ('cat "$EVENT"', {**REAL, "path": "$EVENT"}),
+    "list the files in the home folder of the job": ('ls "$JOBHOME"', REAL),
+    "read the files that other steps left": ('cat "$TEMP"/of-a-step/*', REAL),
+    "read the token that `actions/checkout` keeps for later steps": (
+        'cat "$TEMP"/git-credentials-* || cat "$TEMP/$CREDENTIALS"',
+        {**REAL, "path": "$TEMP/$CREDENTIALS"},
+    ),
     "connect to the Docker engine": (f"test -r $SOCKET || test -w $SOCKET || {python(CONNECT, '$SOCKET')}", {}),
 }
+# Where these are in the container of the action, and what other steps left in the runner's temporary folder.
+IN_ACTION = {
+    "commands": "/github/file_commands",
+    "event": "/github/workflow/event.json",
+    "jobhome": "/github/home",
+    "temp": "/github/runner_temp",
+    "credentials": "git-credentials-4711.config",
+}
+OF_OTHER_STEPS = {IN_ACTION["credentials"]: f"[http]\n\textraheader = {TOKEN}\n", "of-a-step/key": "another step's"}
 ATTEMPTS: tuple[Attempt, ...] = (
     *(
         Attempt(area=area, words=words, shell=shell, **kinds)  # type: ignore[arg-type]
@@ -311,7 +324,7 @@ def script(attempts: Iterable[Attempt], mark: str, **places: str | Path) -> str:
     """The program of everybody in the play.
 
     ``places``: checkout, results, operator (whose home it is), package (of the tool), closed (a folder), socket (of
-    the Docker engine).
+    the Docker engine), and in a job those of ``IN_ACTION``.
     """
     named = {"MARK": mark, **{name.upper(): str(place) for name, place in places.items()}}
     lines = (

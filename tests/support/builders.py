@@ -24,14 +24,15 @@ from pathlib import Path
 from typing import Any
 
 from skillgym_action.model.errors import Location, Problem
-from skillgym_action.model.execution import Runner
-from skillgym_action.model.result import Attempt, Failure, Finding, Judgement, Outcome, Result
-from skillgym_action.model.run_report import Decision, RunReport
+from skillgym_action.model.judgement import Failure, Judgement, Outcome
+from skillgym_action.model.report import Decision, RunReport
+from skillgym_action.model.result import Attempt, Finding, Result
+from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
-from skillgym_action.storage.results_reader import read_results, restored
+from skillgym_action.results.results_reader import read_results, restored
 
 FORMATS = {".json": "x-bench", ".py": "python", ".ts": "typescript", ".yaml": "agentv"}
 AGENTS = {"claude": "claude-code", "codex": "codex"}

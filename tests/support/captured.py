@@ -18,7 +18,7 @@ from skillgym_action.agents import agent_named
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import AgentRef, RunnerRef
-from skillgym_action.sessions.normalise import normalise
+from skillgym_action.sessions.session_reports import normalise
 
 if TYPE_CHECKING:
     from pathlib import Path

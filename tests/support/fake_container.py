@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.harbor.container_paths import REWARD_JSON, REWARD_TEXT, TEST_PATH
+from skillgym_action.suites.harbor.paths import REWARD_JSON, REWARD_TEXT, TEST_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillgym_action.cancellation import Cancellation
+    from skillgym_action.system.cancellation import Cancellation
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -6,14 +6,14 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.filesystem.globs import matches, paths_matching
-from skillgym_action.formats.xbench_expectations import ExpectationSection, parse_object, parse_text
-from skillgym_action.javascript.regex import SearchBudget
+from skillgym_action.suites.xbench.expectations import ExpectationSection, parse_object, parse_text
+from skillgym_action.system.files.globs import matches, paths_matching
+from skillgym_action.text.javascript.regex import SearchBudget
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from skillgym_action.model.result import Judgement, Outcome
+    from skillgym_action.model.judgement import Judgement, Outcome
     from skillgym_action.model.verdicts import FailureClass
 
 
@@ -113,6 +113,9 @@ class FolderContext:
             return Ran(exit_code=None, timed_out=True, seconds=timeout, tail="")
         exit_code = None if done.returncode < 0 else done.returncode
         return Ran(exit_code=exit_code, timed_out=False, seconds=0.1, tail=done.stdout)
+
+    def decided(self, assertion: Any, seen: Any = None) -> tuple[Outcome, ...]:
+        return assertion.judge(seen() if seen else self)
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
         raise NotImplementedError(case_id)

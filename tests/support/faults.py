@@ -7,7 +7,7 @@ import json
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.storage.results_schema import Results
+from skillgym_action.results.schema import Results
 
 if TYPE_CHECKING:
     from pathlib import Path

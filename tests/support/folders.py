@@ -11,7 +11,7 @@ import traceback
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from skillgym_action.filesystem.folder import Folder
+from skillgym_action.system.files.folder import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

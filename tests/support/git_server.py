@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from scratch import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
 PUSH = "git-receive-pack"
@@ -28,6 +28,8 @@ class GitServer:
 
     def __init__(self, folder: Path, writers: Collection[str]) -> None:
         self.folder, self.writers = folder, frozenset(writers)
+        self.before_push: list[Callable[[], object]] = []
+        """Each is called once, after a client has fetched and before it learns the branches that it pushes to."""
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.owner = self
         self.url = f"http://127.0.0.1:{self._http.server_port}"
@@ -65,6 +67,8 @@ class _Handler(BaseHTTPRequestHandler):
             name = url.path.split(".git")[0].lstrip("/")
             self._reply(403, "text/plain", f"Permission to {name}.git denied to github-actions[bot].\n".encode())
             return
+        if PUSH in url.query and self.server.owner.before_push:
+            self.server.owner.before_push.pop()()
         told = {
             "GIT_PROJECT_ROOT": str(self.server.owner.folder),
             "GIT_HTTP_EXPORT_ALL": "1",

@@ -15,6 +15,9 @@ FORK = "stranger/skills"
 OTHER = "d" * 40
 Payload = dict[str, Any]
 PASSED, OTHER_COMMIT, ERROR = "✅ Passed", "⚠️ Inconclusive", "❌ Error"
+UNVERIFIED = "❔ Unverified result of a fork"
+REPORT = {"mode": "report", "results": "first"}
+STORED = "the default branch; the results are for the reported commit"
 DEPENDABOT = {"GITHUB_ACTOR": "dependabot[bot]"}
 
 
@@ -35,6 +38,8 @@ def _group(sha: str) -> Payload:
 class Row:
     """``payload``: of the event, for its commit. ``pull``: whether that commit is the head of an open pull request.
 
+    ``names_commit``: whether the input ``commit`` has its id.
+
     ``checkout``: what is checked out. ``code``: what the step ends with. ``comment``: how the comment on the pull
     request begins; ``status``: the state of the commit status; empty: there is none. ``said``: a part of the log.
     """
@@ -47,6 +52,7 @@ class Row:
     token: str = JOB_TOKEN
     repository: str = REPOSITORY
     pull: bool = True
+    names_commit: bool = False
     agents: str = "can run"
     code: int = 0
     comment: str = ""
@@ -105,15 +111,18 @@ EVENTS = {
     "`workflow_run` with `mode: all`, after a run for a fork": Row(
         event="workflow_run", payload=lambda sha: _after(sha, FORK), repository=FORK, status="error", **REFUSED
     ),
-    "`workflow_run` with `mode: report`, if the results are for the reported commit": Row(
-        event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},
-        checkout="the default branch; the results are for the reported commit", repository=FORK, agents="not started",
-        comment=PASSED, status="success",
+    "`workflow_run` with `mode: report`, after a run for this repository, with results for this commit": Row(
+        event="workflow_run", payload=_after, inputs=REPORT, checkout=STORED, agents="not started", comment=PASSED,
+        status="success",
     ),
-    "`workflow_run` with `mode: report`, if the results are for another commit": Row(
-        event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs={"mode": "report", "results": "first"},
-        checkout="the default branch; the results are for another commit", repository=FORK, agents="not started",
-        comment=OTHER_COMMIT, status="error", said="let the workflow that runs the suites check out the commit",
+    "`workflow_run` with `mode: report`, after a run for this repository, with results for another commit": Row(
+        event="workflow_run", payload=_after, inputs=REPORT,
+        checkout="the default branch; the results are for another commit", agents="not started", comment=OTHER_COMMIT,
+        status="error", said="let the workflow that runs the suites check out the commit",
+    ),
+    "`workflow_run` with `mode: report`, after a run for a fork": Row(
+        event="workflow_run", payload=lambda sha: _after(sha, FORK), inputs=REPORT, checkout=STORED, repository=FORK,
+        agents="not started", comment=UNVERIFIED, status="pending", said="a maintainer has to run the suites on",
     ),
     "`merge_group`": Row(event="merge_group", payload=_group),
     "`schedule`": Row(event="schedule", variables={"GITHUB_REF": "refs/heads/main"}, pull=False),
@@ -121,6 +130,16 @@ EVENTS = {
         event="workflow_dispatch", variables=ON_TOPIC, comment=PASSED
     ),
     "`workflow_dispatch` on another branch or a tag": Row(event="workflow_dispatch", variables=ON_TOPIC, pull=False),
+    "`workflow_dispatch` with the input `commit`": Row(
+        event="workflow_dispatch", names_commit=True, repository=FORK, status="error", **REFUSED
+    ),
+    "`workflow_dispatch` with `commit` and `allow-untrusted`, if the workflow checks out this commit": Row(
+        event="workflow_dispatch", names_commit=True, inputs=ALLOWED, repository=FORK, comment=PASSED, status="success"
+    ),
+    "`workflow_dispatch` with `commit` and `allow-untrusted`, with the default checkout": Row(
+        event="workflow_dispatch", names_commit=True, inputs=ALLOWED, repository=FORK, checkout="the default branch",
+        comment=OTHER_COMMIT, status="error", said="which this run reports on; check out the head",
+    ),
     "`issue_comment` on a pull request": Row(
         event="issue_comment", payload=lambda _: {"issue": {"number": NUMBER, "pull_request": {}}}, **REFUSED
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import log
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,3 +30,9 @@ def grows_in_proportion(call: Callable[[int], object], size: int) -> bool:
     small = processor_seconds(lambda: call(size // FACTOR))
     most = MOST * max(small, LEAST_SECONDS)
     return any(processor_seconds(lambda: call(size), tries=1) < most for _ in range(3))
+
+
+def exponent(call: Callable[[int], object], smaller: int, larger: int) -> float:
+    """The power of the size with which the time of a call grows: 1 in proportion, 2 with the square."""
+    times = [max(processor_seconds(lambda size=size: call(size)), LEAST_SECONDS) for size in (smaller, larger)]  # type: ignore[misc]
+    return log(times[1] / times[0]) / log(larger / smaller)

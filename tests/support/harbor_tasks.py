@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scratch import repository, world_in
+from skillgym_action.pipeline.stages.discover import discover
+from skillgym_action.pipeline.stages.load import load
 from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
-from skillgym_action.stages.discover import discover
-from skillgym_action.stages.load import load
 
 if TYPE_CHECKING:
     from pathlib import Path

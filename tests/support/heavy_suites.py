@@ -142,15 +142,11 @@ LIGHT = {
 """Names of suites of ``HEAVY`` that need a fraction of a second and little memory; one run checks all of them."""
 
 EVAL = '{"id": #, "prompt": "p", "expected_output": "x"},'
-NO_JUDGE = (
-    "warning: evals.json:1:12: 10,000 questions need a judge: set run.judge; 10,000 cases will not be run without it; "
-    "write `run: {judge: {api: anthropic, model: MODEL}}` into skillgym.config.yaml\n"
-)
 WORKING: Table = {
     "a.bench.json": {"x-bench": (numbered(f"{CASE},", 9_999, '{"cases": [', f"{CASE}]}}"), "")},
     "a.eval.yaml": {"AgentV": (numbered(TEST, 10_000, "tests:\n"), "")},
     "a.jsonl": {"lines": (numbered('{"id": "c#", "input": "a", "criteria": "b"}\n', 10_000), "")},
-    "evals.json": {"skill": (numbered(EVAL, 9_999, '{"evals": [', EVAL.replace("#", "-1")[:-1] + "]}"), NO_JUDGE)},
+    "evals.json": {"skill": (numbered(EVAL, 9_999, '{"evals": [', EVAL.replace("#", "-1")[:-1] + "]}"), "")},
     "a_suite.py": {
         "Python": (text(IMPORTING, "suite = [Case(id=f'c{n}', prompt='p', check=print) for n in range(10_000)]"), "")
     },

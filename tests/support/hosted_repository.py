@@ -63,8 +63,8 @@ class Pull:
 class HostedRepository:
     """The repository. ``remote``: its bare repository, at ``url``; ``work``: a clone in which its developers commit."""
 
-    def __init__(self, folder: Path, github: GitHubServer, url: str, files: Mapping[str, str] = FILES) -> None:
-        self.folder, self.github, self.url = folder, github, url
+    def __init__(self, folder: Path, github: GitHubServer, git: GitServer, files: Mapping[str, str] = FILES) -> None:
+        self.folder, self.github, self.git, self.url = folder, github, git, git.url
         self.remote = folder / "remote" / f"{REPOSITORY}.git"
         self.remote.mkdir(parents=True)
         git_in(self.remote, "init", "--quiet", "--bare", "--initial-branch=main")
@@ -203,4 +203,4 @@ class HostedRepository:
 def hosted(folder: Path, files: Mapping[str, str] = FILES) -> Iterator[HostedRepository]:
     """The repository in a folder, with a GitHub that is validated against GitHub's description."""
     with GitHubServer(REPOSITORY) as github, GitServer(folder / "remote", writers={JOB_TOKEN}) as git:
-        yield HostedRepository(folder, github, git.url, files)
+        yield HostedRepository(folder, github, git, files)

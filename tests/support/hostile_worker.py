@@ -13,15 +13,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.engines.slots import SlotPool
-from skillgym_action.filesystem.bundle import HEADER, START, BundleEntry, write_bundle
+from skillgym_action.sessions.engines.slots import SlotPool
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.files.bundle import HEADER, START, BundleEntry, write_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from skillgym_action.engines import Announcement
-    from skillgym_action.engines.slots import Answer
+    from skillgym_action.sessions.engines import Announcement
+    from skillgym_action.sessions.engines.slots import Answer
 
 TEXT = b"forged"
 LARGE = 65 * 1024**2
@@ -62,54 +62,18 @@ def with_outcomes(line: bytes, **fields: object) -> bytes:
     return with_result(line, outcomes=[{**one, **fields} for one in json.loads(line)["result"]["outcomes"]])
 
 
-QUARANTINE = {"reason": "flaky", "owner": "me", "expires": "2099-01-01"}
-CARRIED = {"commit": "abc", "at": "2025-01-01T00:00:00Z", "samples": [True] * 5}
 LIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "in-quarantine": (lambda line: with_result(line, quarantine=QUARANTINE), "result.quarantine: is not a key"),
-    "carried": (lambda line: with_result(line, carried=CARRIED), "result.carried: is not a key"),
-    "with-trigger-counts": (
-        lambda line: with_result(line, trigger={"shouldTrigger": True, "loaded": 5, "judged": 5}),
-        "result.trigger: is not a key",
-    ),
-    "with-digests": (
-        lambda line: with_result(line, inputs=dict.fromkeys(("prompt", "assertions", "workspace"), "0" * 16)),
-        "result.inputs: is not a key",
-    ),
     "failed-as-expected": (
         lambda line: with_status(line, "expected-failed"),
-        "result.status: is expected-failed, but the case is not expected to fail",
+        "its status is expected-failed, but the case is not expected to fail",
     ),
     "unexpectedly-passed": (
         lambda line: with_status(line, "unexpected-passed"),
-        "result.status: is unexpected-passed, but the case is not expected to fail",
+        "its status is unexpected-passed, but the case is not expected to fail",
     ),
     "expected-to-fail": (
         lambda line: with_outcomes(with_status(line, "expected-failed", expectedFail=True), passed=False),
-        "its case is not expected to fail, and it says otherwise",
-    ),
-    "costs-only-the-budget": (
-        lambda line: changed(with_result(line, costUsd=0.0), agentUsd=9.0),
-        "result.costUsd: is 0, but agentUsd and judgeUsd add up to 9",
-    ),
-    "costs-only-in-reports": (
-        lambda line: changed(with_result(line, costUsd=9.0), agentUsd=0.0),
-        "result.costUsd: is 9, but agentUsd and judgeUsd add up to 0",
-    ),
-    "costs-an-unknown-amount-in-reports": (
-        lambda line: changed(with_result(line, costUsd=None), agentUsd=9.0),
-        "result.costUsd: is unknown, though",
-    ),
-    "costs-an-unknown-amount-in-budgets": (
-        lambda line: changed(with_result(line, costUsd=9.0), agentUsd=None),
-        "result.costUsd: is 9, though agentUsd or judgeUsd is unknown",
-    ),
-    "passed-without-a-key": (
-        lambda line: changed(line, trouble={"kind": "auth", "message": "no key"}),
-        "trouble.kind: with the trouble auth the status cannot be passed",
-    ),
-    "passed-after-a-refusal": (
-        lambda line: changed(line, trouble={"kind": "refused", "message": "no"}),
-        "with the trouble refused its status cannot be passed",
+        "its status is expected-failed, but the case is not expected to fail",
     ),
     "waits-backwards": (
         lambda line: changed(line, trouble={"kind": "rate-limit", "message": "no", "retryAfter": -1e300}),
@@ -124,23 +88,10 @@ LIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda line: with_result(line, attempts=[{**json.loads(line)["result"]["attempts"][0], "runAttempt": 1}]),
         "it has the number of an attempt of the job",
     ),
-    "passed-with-a-failure": (
-        lambda line: with_outcomes(line, passed=False),
-        "result.outcomes: contradict the status passed",
-    ),
-    "passed-undecided": (lambda line: with_outcomes(line, passed=None), "result.outcomes: contradict the status"),
-    "passed-without-outcomes": (
-        lambda line: with_result(line, outcomes=[]),
-        "it has the status passed with 0 outcomes, and its case has 1 assertion",
-    ),
     "with-a-huge-score": (
         lambda line: with_outcomes(line, score=1e308),
-        "result.outcomes[0].score: must be from 0 to 1, not 1e+308",
+        "result.score: must be from 0 to 1, not 1e+308",
     ),
-    "with-a-score": (lambda line: with_result(line, score=0.5), "result.score: there is no threshold"),
-    "with-a-threshold": (lambda line: with_result(line, score=0.0, threshold=0.0), "its threshold is not that of"),
-    "with-a-huge-weight": (lambda line: with_outcomes(line, weight=1e308), "no assertion of its case has the weight"),
-    "longer-than-any-session": (lambda line: with_result(line, durationMs=10**15), "result.durationMs: must be at"),
 }
 """Case id -> a lie of a session that passed, whose schema is valid; and what refuses it."""
 SESSION = folder("session")
@@ -152,7 +103,6 @@ FORGERIES: dict[str, Callable[[bytes, bytes], object]] = {
     "line-of-another-case": lambda line, archive: ("line", with_result(line, caseId="honest"), archive),
     "line-of-another-folder": lambda line, archive: ("line", with_result(line, artifactDir="x/y/z/repeat-1"), archive),
     "line-with-a-path-upwards": lambda line, archive: ("line", with_result(line, artifactDir="../../x"), archive),
-    "line-that-contradicts-itself": lambda line, archive: ("line", with_result(line, status="failed"), archive),
     "line-with-negative-cost": lambda line, archive: ("line", changed(line, agentUsd=-5.0), archive),
     "archive-upwards": lambda line, _: ("line", line, bundle(SESSION, file("session/../escaped"))),
     "archive-absolute": lambda line, _: ("line", line, bundle(file("/tmp/escaped"))),
@@ -176,8 +126,6 @@ FORGERIES: dict[str, Callable[[bytes, bytes], object]] = {
         START + HEADER.pack(b"d", 0o755, 7, 0, 0) + b"session" + HEADER.pack(b"f", 0o644, 9, LARGE, 0) + b"session/x",
     ),
     "archive-is-text": lambda line, _: ("line", line, b"no bundle"),
-    "line-in-quarantine": lambda line, archive: ("line", LIES["in-quarantine"][0](line), archive),
-    "line-without-outcomes": lambda line, archive: ("line", LIES["passed-without-outcomes"][0](line), archive),
     "answer-is-a-number": lambda *_: 42,
     "answer-has-other-types": lambda *_: ("line", "text", None),
 }
@@ -195,7 +143,7 @@ class HostilePool(SlotPool):
 
 
 def main() -> None:
-    from skillgym_action.engines import dask_worker  # which the tests that import the forgeries do not need
+    from skillgym_action.sessions.engines import dask_worker  # which the tests that import the forgeries do not need
 
     class HostileHost(dask_worker.WorkerHost):
         """Has hostile pools."""

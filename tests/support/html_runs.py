@@ -13,7 +13,7 @@ from paths import REPOSITORY
 from scratch import skillgym, suite, written
 from skillgym_action.model.result import Attempt
 from skillgym_action.model.verdicts import Status
-from skillgym_action.storage.results_file import render
+from skillgym_action.results.results_file import render
 
 if TYPE_CHECKING:
     from pathlib import Path

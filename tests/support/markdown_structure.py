@@ -10,11 +10,11 @@ from markdown_it import MarkdownIt
 
 from builders import run_report
 from showcase import RUN
-from skillgym_action.comparison.comparison import compare
 from skillgym_action.model.errors import Location, Problem
-from skillgym_action.model.links import Links
-from skillgym_action.model.result import Outcome
+from skillgym_action.model.judgement import Outcome
+from skillgym_action.model.report import Links
 from skillgym_action.model.verdicts import FailureClass, Status
+from skillgym_action.results.statistics.comparison import compare
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 OURS = {"<code>", "</code>", "<br>", "<sub>", "</sub>"}

@@ -42,6 +42,10 @@ class Anthropic:
             "Your API key does not have permission to use the specified resource.",
         ),
         "overloaded": (529, "overloaded_error", "Overloaded"),
+        "usage-limit": (429, "rate_limit_error", "You've hit your weekly limit · resets Jan 5, 3pm (UTC)"),
+        "expired": (401, "authentication_error", "OAuth token has expired. Please obtain a new token."),
+        "payment": (402, "billing_error", "Your subscription is not active."),
+        "too-large": (413, "request_too_large", "Request exceeds the maximum size"),
     }
     # The real service's words, of which some agents show no more.
     WORDS: ClassVar = {429: "This request would exceed your account's rate limit. Please try again later."}

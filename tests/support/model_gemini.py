@@ -73,6 +73,20 @@ class Gemini:
             [],
         ),
         "overloaded": (503, "UNAVAILABLE", "The model is overloaded. Please try again later.", []),
+        "usage-limit": (
+            429,
+            "RESOURCE_EXHAUSTED",
+            "You have exhausted your capacity on this model. Your quota will reset after 21h54m17s.",
+            [],
+        ),
+        "expired": (
+            401,
+            "UNAUTHENTICATED",
+            "Request had invalid authentication credentials: the access token has expired.",
+            [],
+        ),
+        "payment": (402, "FAILED_PRECONDITION", "Your subscription is not active.", []),
+        "too-large": (413, "INVALID_ARGUMENT", "Request payload size exceeds the limit: 20971520 bytes.", []),
     }
     STATUSES: ClassVar = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}
 

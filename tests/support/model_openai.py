@@ -66,6 +66,15 @@ REJECTIONS: dict[str, tuple[int, str, str | None, str]] = {
         None,
         "The engine is currently overloaded, please try again later",
     ),
+    "usage-limit": (429, "usage_limit_reached", None, "The usage limit has been reached. It resets in 3 days."),
+    "expired": (
+        401,
+        "invalid_request_error",
+        "token_expired",
+        "Your refresh token was already used. Please log out and sign in again.",
+    ),
+    "payment": (402, "invalid_request_error", None, "Your subscription is not active."),
+    "too-large": (413, "invalid_request_error", None, "Request Entity Too Large"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 
@@ -41,16 +41,17 @@ class Skill:
 
 @dataclass(frozen=True)
 class Use:
-    """A call of a tool by name, offered or not."""
+    """A call of a tool by name, offered or not, with arguments as they are."""
 
     tool: str
+    args: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Together:
     """Several steps in one model round."""
 
-    steps: tuple[Say | Think | Shell | Read | Write | Skill, ...]
+    steps: tuple[Say | Think | Shell | Read | Write | Skill | Use, ...]
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,22 @@ class Garble:
 
 
 @dataclass(frozen=True)
+class Page:
+    """A page in HTML where an answer is expected, as of a web server or a login; ``title``: what it says."""
+
+    title: str
+    status: int = 200
+
+
+@dataclass(frozen=True)
+class Disguised:
+    """A service's error with HTTP status 200, as gateways send it: as the whole body, or as an event of the stream."""
+
+    place: Literal["body", "event"]
+    status: int = 500
+
+
+@dataclass(frozen=True)
 class Forever:
     """The same step, however often it is asked for."""
 
@@ -107,9 +124,12 @@ class Forever:
 
 
 Part = Say | Think | Shell | Read | Write | Skill | Use
-Step = Part | Together | Fail | Reject | End | Hang | Cut | Garble | Forever
+Step = Part | Together | Fail | Reject | End | Hang | Cut | Garble | Page | Disguised | Forever
 # Why a service rejects a request, and how an answer may end early.
-REJECTIONS = ("context", "policy", "quota", "credit", "forbidden", "overloaded")
+REJECTIONS = (
+    *("context", "policy", "quota", "credit", "forbidden", "overloaded"),
+    *("usage-limit", "expired", "payment", "too-large"),
+)
 ENDINGS = ("length", "refusal", "filter")
 SKILL_FILE = ".claude/skills/greeter/SKILL.md"
 SCENARIOS: dict[str, tuple[Step, ...]] = {
@@ -190,7 +210,7 @@ def call_for(step: Part, offered: Tools) -> Spoken:
     if isinstance(step, Say | Think):
         return step
     if isinstance(step, Use):
-        return Call(step.tool, {})
+        return Call(step.tool, dict(step.args))
     for name, arguments in TOOLS[type(step)]:
         args = arguments(step)
         if next(iter(args)) in offered.get(name, ()):

@@ -23,7 +23,22 @@ from typing import TYPE_CHECKING, Any, Self
 from model_anthropic import Anthropic
 from model_gemini import Gemini
 from model_openai import Chat, Responses
-from model_script import SCENARIOS, Cut, End, Fail, Forever, Garble, Hang, Reject, Say, Shell, Together, call_for
+from model_script import (
+    SCENARIOS,
+    Cut,
+    Disguised,
+    End,
+    Fail,
+    Forever,
+    Garble,
+    Hang,
+    Page,
+    Reject,
+    Say,
+    Shell,
+    Together,
+    call_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -216,9 +231,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.owner.closing.wait(120)
             case Cut(after, reset):
                 self._cut(protocol, ask, after, reset=reset)
-            case Garble():
-                self._head(200, "text/event-stream" if ask.stream else "application/json")
-                self.wfile.write(b'data: {"choices": [{"delta": \n\n')
+            case Garble() | Page() | Disguised() as odd:
+                self._no_answer(protocol, ask, odd)
             case End("filter") if not ask.stream and isinstance(protocol, Anthropic):
                 self._reject(ask, *protocol.rejection("policy"))
             case End(reason, text):
@@ -241,6 +255,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._events(iter(body if isinstance(body, list) else [body]))
         else:
             self._json(body, status)
+
+    def _no_answer(self, protocol: ModelProtocol, ask: Ask, step: Garble | Page | Disguised) -> None:
+        match step:
+            case Page(title, status):
+                self._sent("text/html", f"<!DOCTYPE html><html><head><title>{title}</title></head></html>", status)
+            case Disguised("body", status):
+                self._json(protocol.error(status))
+            case Disguised(_, status):
+                self._head(200, "text/event-stream")
+                self._events(iter([protocol.error(status)]))
+            case Garble():
+                self._head(200, "text/event-stream" if ask.stream else "application/json")
+                self.wfile.write(b'data: {"choices": [{"delta": \n\n')
 
     def _cut(self, protocol: ModelProtocol, ask: Ask, after: str, *, reset: bool) -> None:
         if ask.stream:
@@ -265,8 +292,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def _json(self, value: dict[str, Any], status: int = 200, retry_after: int | None = 1) -> None:
-        body = json.dumps(value).encode()
-        self._head(status, "application/json", len(body), retry_after)
+        self._sent("application/json", json.dumps(value), status, retry_after)
+
+    def _sent(self, kind: str, text: str, status: int, retry_after: int | None = None) -> None:
+        body = text.encode()
+        self._head(status, kind, len(body), retry_after)
         if self.command != "HEAD":
             self.wfile.write(body)
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scratch import Watched, case, config, environment, git_in, repository, runner, suite
-from skillgym_action import pipeline, wiring
+from skillgym_action.pipeline import pipeline, wiring
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
-from skillgym_action.settings.options import validated_settings
+from skillgym_action.settings.settings import validated_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -62,9 +62,11 @@ def stand_in(agent: str, version: str | None = None, *, says: str | None = None,
 
 
 class NpmRegistry:
-    """Listens on a free port between ``with`` and its end. ``silent``: it never answers."""
+    """Listens on a free port between ``with`` and its end. ``silent``: it never answers; ``latest``: that version."""
 
-    def __init__(self, *packages: Package, host: str = "127.0.0.1", silent: bool = False) -> None:
+    def __init__(
+        self, *packages: Package, host: str = "127.0.0.1", silent: bool = False, latest: str | None = None
+    ) -> None:
         self.requests: list[str] = []
         self._ended = threading.Event()
         registry = self
@@ -76,7 +78,7 @@ class NpmRegistry:
                 if silent:
                     registry._ended.wait()
                     return
-                found = registry._answer(path, packages, f"http://{self.headers['Host']}")
+                found = registry._answer(path, packages, f"http://{self.headers['Host']}", latest)
                 self.send_response(404 if found is None else 200)
                 self.end_headers()
                 self.wfile.write(found if found is not None else b"{}")
@@ -89,15 +91,15 @@ class NpmRegistry:
         self.port = self._server.server_port
 
     @staticmethod
-    def _answer(path: str, packages: tuple[Package, ...], url: str) -> bytes | None:
-        versions = {}
+    def _answer(path: str, packages: tuple[Package, ...], url: str, latest: str | None) -> bytes | None:
+        versions, tags = {}, {"latest": latest} if latest else {}
         for package in packages:
             tarball = f"{package.name}/{package.manifest['version']}.tgz"
             if path == tarball:
                 return package.tarball()
             if path == package.name:
                 versions[package.manifest["version"]] = package.manifest | {"dist": {"tarball": f"{url}/{tarball}"}}
-        return json.dumps({"name": path, "versions": versions, "dist-tags": {}}).encode() if versions else None
+        return json.dumps({"name": path, "versions": versions, "dist-tags": tags}).encode() if versions else None
 
     @property
     def settings(self) -> dict[str, str]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from fakes_clock import FakeClock
 from github_server import JOB_TOKEN, GitHubServer
 from github_state import PullRequest
-from skillgym_action.cancellation import Cancellation
 from skillgym_action.github.api import GitHubApi
 from skillgym_action.github.event import GitHubEvent, Head
-from skillgym_action.limits import GITHUB_RETRY_SECONDS
+from skillgym_action.model.limits import GITHUB_RETRY_SECONDS
+from skillgym_action.system.cancellation import Cancellation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

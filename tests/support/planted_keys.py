@@ -6,7 +6,6 @@ Run as a program it is that agent: ``planted_keys.py KEYS.json [events|claude]``
 from __future__ import annotations
 
 import base64
-import html
 import json
 import os
 import random
@@ -50,7 +49,7 @@ def forms(value: str) -> list[str]:
     encoded = [base64.b64encode(b"x" * before + value.encode() + b"yy").decode() for before in range(3)]
     wrapped = ["\n".join(one[start : start + 76] for start in range(0, len(one), 76)) for one in encoded]
     quoted = [quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1], json.dumps(json.dumps(value))]
-    return [value, *quoted, html.escape(value), *encoded, *wrapped]
+    return [value, *quoted, *encoded, *wrapped]
 
 
 def text(keys: dict[str, str]) -> str:

@@ -11,9 +11,9 @@ from model_protocols import Ask
 from model_script import Call
 from scratch import config, repository, runner, skillgym, world_in
 from scripted_http import Reply, ScriptedServer
+from skillgym_action.pipeline.stages.discover import discover
+from skillgym_action.pipeline.stages.load import load
 from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
-from skillgym_action.stages.discover import discover
-from skillgym_action.stages.load import load
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from attempts import Attempt, Kept
 
-Setting = Literal["root", "container", "ordinary user"]
-SETTINGS: tuple[Setting, ...] = ("root", "container", "ordinary user")
+Setting = Literal["root", "container", "composite action", "ordinary user"]
+SETTINGS: tuple[Setting, ...] = ("root", "container", "composite action", "ordinary user")
+IN_JOBS = frozenset({"container", "composite action"})
 IN_PLAY = ("bootstrap", "agent", "test command", "grader", "hook", "suite program")
 SECOND_RUN = "second run"
 BY_SHELL = (*IN_PLAY, SECOND_RUN)
@@ -45,15 +46,17 @@ MEANINGS = {
 
 def attempts_of(setting: Setting) -> tuple[Attempt, ...]:
     """What is tried there by whoever has a shell."""
-    return tuple(attempt for attempt in ATTEMPTS if setting == "container" or not attempt.step)
+    return tuple(attempt for attempt in ATTEMPTS if setting in IN_JOBS or not attempt.step)
 
 
 def applies(attempt: Attempt, position: str, setting: Setting) -> bool:
     """Whether the position can try it there: one by name needs a file to name."""
-    if attempt.step and setting != "container":
+    if attempt.step and setting not in IN_JOBS:
         return False
     if position == SECOND_RUN:
-        return setting != "container"
+        return setting not in IN_JOBS
+    if setting == "composite action":  # by names the tool is led there as on the command line
+        return position in IN_PLAY
     if position in BY_NAME:
         return bool((attempt.path and position in READING) or (attempt.folder and position in WRITING))
     return True

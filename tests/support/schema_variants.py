@@ -35,6 +35,7 @@ _REST_OF_CONFIGURATION: dict[str, Any] = {
         "minUplift": 5,
         "limits": {"memory": 8192, "disk": "4GiB", "processes": 500, "fileSize": "1GiB"},
         "keep": "all",
+        "publicVariables": ["MODEL"],
         "workspace": {
             "mode": "isolated",
             "templateDir": "template",

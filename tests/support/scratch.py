@@ -13,11 +13,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action import pipeline, wiring
+from skillgym_action.pipeline import pipeline, wiring
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import current_context
-from skillgym_action.settings.options import validated_settings
 from skillgym_action.settings.runners import configured_runners
+from skillgym_action.settings.settings import validated_settings
+from skillgym_action.workspaces.workspaces import LOOK_SECONDS
 from waiting import LIMIT
 from warm_start import RUNS, can_start_warm, warm_run
 
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from skillgym_action.engines.dispatch import Dispatcher
     from skillgym_action.model.execution import Execution
+    from skillgym_action.model.report import RunReport
     from skillgym_action.model.result import Result
-    from skillgym_action.model.run_report import RunReport
     from skillgym_action.services import Services
+    from skillgym_action.sessions.engines.dispatch import Dispatcher
 
 PROGRAM = Path(sys.executable).with_name("skillgym-action")
 PASSING = "echo done > out.txt"
@@ -192,9 +193,13 @@ def run_in(
     observer: Watched | None = None,
     workers: Callable[[Services], AbstractContextManager[Dispatcher]] | None = None,
     clock: Any = None,
+    look_seconds: float = LOOK_SECONDS,
     **given: Any,
 ) -> RunReport:
-    """A whole run with those settings, as ``run`` does it; its directory is ``results``. ``clock``: one of the test."""
+    """A whole run with those settings, as ``run`` does it; its directory is ``results``. ``clock``: one of the test.
+
+    ``look_seconds``: that the tool may look at a workspace.
+    """
     chosen = validated_settings(given, str)
     context = current_context(root, environment())
     told = wiring.configuration(chosen, context)
@@ -203,5 +208,6 @@ def run_in(
     directory = context.cwd / (chosen.output or "results")
     with wiring.open_services(context, directory, observer or Watched(), options) as real:
         services = replace(real, clock=clock or real.clock)
+        services.workspaces.look_seconds = look_seconds
         opened = partial(workers, services) if workers else None
         return pipeline.run(services, runners, options, command="run", show=lambda _: None, workers=opened)

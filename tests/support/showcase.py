@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from builders import run_report
-from skillgym_action.comparison.comparison import compare
-from skillgym_action.model.links import Links
-from skillgym_action.model.run_report import Decision, RunReport
+from skillgym_action.model.report import Decision, Links, RunReport
+from skillgym_action.results.statistics.comparison import compare
 
 COMMIT = "4f2a9c1d0e8b7a6f5e4d3c2b1a09f8e7d6c5b4a3"
 BASE = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"

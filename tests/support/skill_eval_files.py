@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from scratch import written
-from skillgym_action.skill_evals import suite as skill_evals
-from skillgym_action.skill_evals.judging import JudgedQuestions
+from skillgym_action.suites.skill_evals import suite as skill_evals
+from skillgym_action.suites.skill_evals.judging import JudgedQuestions
 from suite_sources import ScratchSuite
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite
-    from skillgym_action.skill_evals.questions import JudgedQuestion
+    from skillgym_action.suites.skill_evals.assertion_texts import JudgedQuestion
 
 SKILL = {"skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Works on PDF files.\n---\n"}
 EVALS = "skills/pdf/evals/evals.json"

@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from npm_packages import CACHE, node_modules
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.processes.launcher import ProcessLauncher
-from skillgym_action.suite_hosts.node import Node
+from skillgym_action.suites.programs.hosts.node import Node
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.processes.launcher import ProcessLauncher
 
 if TYPE_CHECKING:
     from pathlib import Path

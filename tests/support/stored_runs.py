@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from builders import run_report
-from skillgym_action.baselines import StoreText
-from skillgym_action.baselines.reading import BasePoint
-from skillgym_action.baselines.stored_lines import lines_of
-from skillgym_action.clock import iso_timestamp
-from skillgym_action.model.case_inputs import CaseInputs
+from skillgym_action.history import StoreText
+from skillgym_action.history.reading import BasePoint
+from skillgym_action.history.stored_lines import lines_of
+from skillgym_action.model.result import CaseInputs
+from skillgym_action.system.clock import iso_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.model.run_report import RunReport
+    from skillgym_action.model.report import RunReport
 
 NOON = datetime(2026, 1, 10, 12, tzinfo=UTC)
 POINT = BasePoint(now=NOON, branch="main")

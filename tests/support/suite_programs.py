@@ -6,7 +6,6 @@ import os
 from contextlib import contextmanager
 from textwrap import dedent
 
-from skillgym_action.cancellation import Cancellation
 from skillgym_action.model.session_report import (
     AgentRef,
     Command,
@@ -17,8 +16,9 @@ from skillgym_action.model.session_report import (
     SkillDetection,
     ToolCall,
 )
-from skillgym_action.processes.launcher import ProcessLauncher
-from skillgym_action.suite_hosts.suite_host import SuiteHosts
+from skillgym_action.suites.programs.hosts.suite_host import SuiteHosts
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.processes.launcher import ProcessLauncher
 
 HEAD = "from skillgym_action import Case, Suite, Workspace, expect\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import SkillFiles
+from skillgym_action.text.documents.skill_files import SkillFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

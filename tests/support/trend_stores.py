@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.baselines.path_store import path_store
+from skillgym_action.history.path_store import path_store
 
 if TYPE_CHECKING:
     from pathlib import Path

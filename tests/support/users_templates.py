@@ -5,12 +5,11 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.limits import RENDERING_SECONDS
-from skillgym_action.processes.launcher import ProcessLauncher
+from skillgym_action.model.limits import RENDERING_SECONDS
+from skillgym_action.reports.user_templates.renderer import ReportTemplates, template_sources
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.processes.launcher import ProcessLauncher
 from skillgym_action.text.redaction import Redactor
-from skillgym_action.user_templates.renderer import ReportTemplates
-from skillgym_action.user_templates.template_folder import template_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

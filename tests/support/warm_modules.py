@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 import skillgym_action
-from skillgym_action.reporters.markdown import environment
+from skillgym_action.reports.markdown.report import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Separate programs, and modules that need optional libraries.
-NOT_IMPORTED = ("__main__", "dask", "docker", "render_program", "sandboxes", "suite_programs", "supervisor")
+NOT_IMPORTED = ("__main__", "dask", "docker", "render_program", "containers", "runtime", "supervisor")
 # Imported by nearly every run when it needs them.
 LATER = ("ctypes", "encodings.utf_8_sig", "encodings.unicode_escape", "pydantic.dataclasses")
 

@@ -1,8 +1,8 @@
 """The tool in a process of its own that has already imported its modules: imports take most of the time of a short run.
 
 Python's fork server imports them (``warm_modules.py``). A run then continues like the tool's second start: with a bare
-environment, and with the whole one in a memory file (``cli/hardening.py``). Tests of the first start, of signals, time
-and memory use the console script itself.
+environment, and with the whole one in a memory file (``cli/process_protection.py``). Tests of the first start, of
+signals, time and memory use the console script itself.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from functools import cache
 from multiprocessing import forkserver, get_context
+from multiprocessing.connection import wait
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import TYPE_CHECKING
 
 from skillgym_action import __main__ as entry_points
-from skillgym_action.cli import hardening
+from skillgym_action.cli import process_protection as hardening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 ENTRIES = {"skillgym-action": entry_points.main, "skillgym-action-entrypoint": entry_points.action}
 RUNS: list[str] = []
 """The programs that this process has started, for tests that count whole runs."""
+_STARTING, _ENDED = threading.Lock(), threading.Lock()
 
 
 def can_start_warm(more: Mapping[str, str]) -> bool:
@@ -48,16 +51,19 @@ def warm_run(
     # ever for the output of a child that died before it received them.
     outputs = (out_of_child, error_of_child)
     run = _fork_server().Process(target=_run, args=(argv, str(cwd), dict(env), outputs))
-    run.start()
+    with _ENDED:  # reads the exit codes of processes that have ended, those of other threads, too
+        run.start()
     for output in outputs:
         output.close()
     with out, error:
         texts = _contents([out.fileno(), error.fileno()], until)
-        run.join(max(0, until - time.monotonic()))
-        if texts is None or run.exitcode is None:
+        wait([run.sentinel], max(0, until - time.monotonic()))
+        with _ENDED:  # an exit code can be read once; a thread that comes second gets 255
+            code = run.exitcode
+        if texts is None or code is None:
             run.kill()
             raise subprocess.TimeoutExpired(argv, limit)
-    return subprocess.CompletedProcess(argv, run.exitcode, *texts)
+    return subprocess.CompletedProcess(argv, code, *texts)
 
 
 def _contents(descriptors: list[int], until: float) -> list[bytes] | None:
@@ -77,8 +83,13 @@ def _contents(descriptors: list[int], until: float) -> list[bytes] | None:
     return [bytes(text) for text in found.values()]
 
 
-@cache
 def _fork_server() -> ForkServerContext:
+    with _STARTING:  # threads may be the first at the same time
+        return _started()
+
+
+@cache
+def _started() -> ForkServerContext:
     """The running server. Not all versions of Python pass ``sys.path`` to it, so ``PYTHONPATH`` does."""
     context = get_context("forkserver")
     context.set_forkserver_preload(["warm_modules"])

@@ -10,12 +10,12 @@ import yaml
 
 from plugin_runs import MANIFEST
 from scratch import written
-from skillgym_action.documents.located_values import key_path_text
 from skillgym_action.model.errors import SkillgymError
 from skillgym_action.model.suite import FoundSuite
+from skillgym_action.pipeline.stages.load import load
 from skillgym_action.settings.configuration_file import read_config
 from skillgym_action.settings.suite_options import LoadOptions
-from skillgym_action.stages.load import load
+from skillgym_action.text.documents.located_values import key_path_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -26,7 +26,7 @@ def project(folder: Path, version: str = "1.2.3", heading: str = "## 1.2.3 (2026
     files = {
         "action.yml": ACTION,
         "CHANGELOG.md": f"# Changelog\n\n{heading}\n",
-        "src/skillgym_action/__init__.py": f'"""x"""\n__version__ = "{version}"\n',
+        "src/skillgym_action/model/version.py": f'"""x"""\n__version__ = "{version}"\n',
     }
     repository = released(written(folder / "r", files), folder / "origin.git")
     git_in(repository, "remote", "set-url", "origin", str(folder / "origin.git"))
@@ -37,7 +37,8 @@ def next_commit(repository: Path, version: str) -> None:
     """With that version in the sources."""
     heading = f"## {version} (2026-01-02)"
     written(
-        repository, {"CHANGELOG.md": f"{heading}\n", "src/skillgym_action/__init__.py": f'__version__ = "{version}"\n'}
+        repository,
+        {"CHANGELOG.md": f"{heading}\n", "src/skillgym_action/model/version.py": f'__version__ = "{version}"\n'},
     )
     git_in(repository, *IDENTITY, "commit", "--quiet", "--all", "--message=next")
 

@@ -13,17 +13,21 @@ from paths import REPOSITORY
 TESTS = REPOSITORY / "tests"
 LAYERS = ("unit", "smoke", "integration", "agents", "support")
 LEAST_LIMIT = 5.0  # seconds; a busy machine can need more than a shorter limit. A limit of 0 does not wait
-CLOCKS = {"sleep", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"}
+CLOCKS = {"sleep", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "thread_time"}
+COMPARES_TIMES = {"is_within", "is_bounded"}
+"""Functions that compare seconds of processors with a limit. Other load makes these more, by half or twice."""
 WAITS = {"until", "wait_until", "wait_for"}
 MAY_READ_CLOCKS = {
     "support/waiting.py": "the one helper that waits",
+    "support/growth.py": "compares the times of two sizes, the least of several tries",
+    "support/measured.py": "measures what timed tests compare",
     "support/warm_start.py": "ends a run that exceeds the limit of its caller",
     "integration/test_faults.py": "a method that timed tests call",
     "integration/test_resume.py": "kills the tool at random moments",
     "support/model_server.py": "nothing tells the server that the client has read what comes before a reset",
 }
 SHORT_LIMITS = {
-    "unit/judge/test_client.py: self._closing.wait(0.05)": "a server that sends slowly; timed tests use it",
+    "unit/judging/judge/test_client.py: self._closing.wait(0.05)": "a server that sends slowly; timed tests use it",
     "unit/support/test_github_server.py: requests.get(f'{github.url}{COMMENTS}', timeout=(LIMIT, 0.2))": (
         "the client gives up, and the server does not reply in the next hour"
     ),
@@ -61,7 +65,8 @@ def texts() -> dict[str, str]:
 @cache
 def sources() -> dict[str, ast.Module]:
     """The modules of tests to which a rule may apply, by their path below the folder ``tests``."""
-    words = re.compile(rf"\btime\.({'|'.join(CLOCKS)})\b|\bfrom time import\b|\bdef ({'|'.join(WAITS)})\b")
+    clocks = rf"\btime\.({'|'.join(CLOCKS)})\b|\bfrom time import\b|\bdef ({'|'.join(WAITS)})\b"
+    words = re.compile(rf"{clocks}|\b({'|'.join(COMPARES_TIMES)})\(")
     return {path: ast.parse(text) for path, text in texts().items() if words.search(text)}
 
 
@@ -75,7 +80,7 @@ def is_timed(node: ast.AST) -> bool:
 
 
 def clocks(node: ast.AST) -> list[int]:
-    """The lines that read a clock or sleep, except in timed tests."""
+    """The lines that read a clock, compare times or sleep, except in timed tests."""
     if is_timed(node):
         return []
     found = [line for child in ast.iter_child_nodes(node) for line in clocks(child)]
@@ -83,6 +88,8 @@ def clocks(node: ast.AST) -> list[int]:
         case ast.Attribute(value=ast.Name(id="time"), attr=name) if name in CLOCKS:
             found.append(node.lineno)
         case ast.ImportFrom(module="time", names=names) if {one.name for one in names} & CLOCKS:
+            found.append(node.lineno)
+        case ast.Call(func=ast.Name(id=name)) if name in COMPARES_TIMES:
             found.append(node.lineno)
     return found
 
@@ -147,7 +154,9 @@ def test_tests_wait_through_one_helper():
         pytest.param("@pytest.mark.timed\ndef test():\n  time.sleep(1)", [], id="a timed test"),
         pytest.param("pytestmark = [pytest.mark.timed]\ndef test():\n  time.sleep(1)", [], id="a timed module"),
         pytest.param("@pytest.mark.slow\ndef test():\n  time.sleep(1)", [3], id="a slow test"),
-        pytest.param("time.process_time(), asyncio.sleep(0), cpu.monotonic()", [], id="others"),
+        pytest.param("def test():\n  assert is_within(ran.seconds, 5)", [2], id="a comparison of processor time"),
+        pytest.param("time.process_time()", [1], id="processor time"),
+        pytest.param("asyncio.sleep(0), cpu.monotonic()", [], id="others"),
     ],
 )
 def test_reads_of_clocks_and_sleeps_are_found(source, lines):

@@ -33,6 +33,7 @@ ONLY_SHOWN = dict.fromkeys(  # our own workflows do not use them
 
 # Every right to write that a job of ours has. Another one is looked at by two people and added here.
 WRITES = {
+    ("agents.yml", "report"): {"issues"},
     ("docs.yml", "publish"): {"pages", "id-token"},
     ("dogfood.yml", "examples"): {"pull-requests"},
     ("release.yml", "pypi"): {"id-token", "attestations"},
@@ -67,7 +68,7 @@ def foreign(workflow: Workflow) -> list[tuple[str, str]]:
 
 
 def test_the_workflows_of_the_project_are_these():
-    assert [workflow.file for workflow in OWN] == ["docs.yml", "dogfood.yml", "release.yml", "test.yml"]
+    assert [workflow.file for workflow in OWN] == ["agents.yml", "docs.yml", "dogfood.yml", "release.yml", "test.yml"]
 
 
 def test_the_documentation_shows_every_kind_of_workflow():
@@ -170,7 +171,7 @@ def test_runs_do_not_pile_up_and_do_not_hang(workflow):
 
 
 def test_names_are_unique():
-    assert sorted(workflow.content["name"] for workflow in OWN) == ["docs", "dogfood", "release", "test"]
+    assert sorted(workflow.content["name"] for workflow in OWN) == ["agents", "docs", "dogfood", "release", "test"]
     shown = [(document_of(workflow), workflow.content.get("name")) for workflow in DOCUMENTED]
     assert len(shown) == len(set(shown))
 

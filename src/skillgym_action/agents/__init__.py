@@ -1,4 +1,4 @@
-"""PLUGINS: agents, one file each: how to start the CLI, how to read what it printed. No I/O.
+"""Agents, one file each: how to start the CLI, how to read what it printed. No I/O.
 
 An agent starts no process: it returns the invocation, and reads the captured output. So all agents can be
 tested with recorded output. To add one: a file here that assigns what fits from ``defaults``, a row in ``AGENTS``,
@@ -8,10 +8,12 @@ recorded captures in tests/captures (see CONTRIBUTING).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
+
+from skillgym_action.model.plugin_table import PluginTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,23 +26,27 @@ if TYPE_CHECKING:
 class AgentInfo:
     """Facts about an agent that are needed without importing its adapter.
 
-    ``executable``: the program on the PATH; ``package``: its npm package, if there is one; ``version``: the version of
-    the CLI that the adapter was verified with. ``keys``: environment variables that its sessions get. ``streams``: it
-    reports its progress while it runs. ``format``: only suites of that format can name it. ``replays``: it replays a
-    recording and ignores the prompt; ``replays_changes``: it also repeats the recorded changes of files, and is
-    therefore never run in a directory of the user. ``configuration``: names of files and folders of a repository, in
-    any folder, from which its CLI reads instructions and settings. ``settings_files``: those of them, as paths in a
-    workspace, that can name a key or another service. ``keyed_models``: beginnings of the models that cannot be used
-    without a key. ``internal``: no configuration can name it. ``skills``: the folders of a workspace that skills under
-    test are installed into for it. ``skills_variable``: the variable that has the absolute path of such a skill.
-    ``needs_no_program``: ``--runner`` can name it although it has no executable. ``plugins``: whether it loads plugins
-    from a folder. ``limits_tools``: whether it does what cases say about tools and the system prompt. ``provider``: the
-    service that it uses if neither its model nor an address names another one.
+    ``module``: that of the adapter; a plug-in leaves it out. ``executable``: the program on the PATH; ``package``: its
+    npm package, if there is one; ``former_packages``: the names that this package had before; ``version``: that of the
+    CLI that the adapter was verified with.
+    ``keys``: environment variables that its sessions get. ``streams``: it reports its progress while it runs.
+    ``format``: only suites of that format can name it. ``replays``: it replays a recording and ignores the prompt;
+    ``replays_changes``: it also repeats the recorded changes of files, and is therefore never run in a directory of the
+    user. ``configuration``: names of files and folders of a repository, in any folder, from which its CLI reads
+    instructions and settings. ``settings_files``: those of them, as paths in a workspace, that can name a key or
+    another service. ``keyed_models``: beginnings of the models that cannot be used without a key. ``internal``: no
+    configuration can name it. ``skills``: the folders of a workspace that skills under test are installed into for it.
+    ``skills_variable``: the variable that has the absolute path of such a skill. ``needs_no_program``: ``--runner`` can
+    name it although it has no executable. ``plugins``: whether it loads plugins from a folder. ``limits_tools``:
+    whether it does what cases say about tools and the system prompt. ``provider``: the service that it uses if neither
+    its model nor an address names another one. ``helper``: a program on the PATH that it cannot do without, and that it
+    downloads in each session where it is missing; ``probe``: arguments with which it does so, without a session.
     """
 
-    module: str
+    module: str = ""
     executable: str | None = None
     package: str | None = None
+    former_packages: tuple[str, ...] = ()
     version: str | None = None
     keys: tuple[str, ...] = ()
     streams: bool = False
@@ -57,6 +63,8 @@ class AgentInfo:
     plugins: bool = False
     limits_tools: bool = False
     provider: str | None = None
+    helper: str | None = None
+    probe: tuple[str, ...] = ()
 
 
 PLUGIN_FOLDERS = (".claude-plugin", ".codex-plugin", ".cursor-plugin")
@@ -76,16 +84,16 @@ COPILOT_CONFIGURATION = (
 CLAUDE_SKILLS, AGENTS_SKILLS = ".claude/skills", ".agents/skills"
 # No tag, range or address: they could install another version tomorrow.
 EXACT_VERSION = re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?")
-AGENTS = {
+_OWN = {
     "claude-code": AgentInfo(
         provider="anthropic",
         module="skillgym_action.agents.claude_code",
         executable="claude",
         package="@anthropic-ai/claude-code",
-        version="2.1.197",
+        version="2.1.332",
         streams=True,
         keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"),
-        configuration=("CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json"),
+        configuration=("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude", ".mcp.json"),
         settings_files=(".claude/settings.json", ".claude/settings.local.json"),
         skills=(CLAUDE_SKILLS,),
         plugins=True,
@@ -96,7 +104,7 @@ AGENTS = {
         module="skillgym_action.agents.codex",
         executable="codex",
         package="@openai/codex",
-        version="0.169.0",
+        version="0.171.0",
         streams=True,
         keys=("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
         configuration=("AGENTS.md", "AGENTS.override.md", ".agents", ".codex", *PLUGIN_FOLDERS),
@@ -106,8 +114,9 @@ AGENTS = {
     "pi": AgentInfo(
         module="skillgym_action.agents.pi",
         executable="pi",
-        package="@mariozechner/pi-coding-agent",
-        version="0.73.1",
+        package="@earendil-works/pi-coding-agent",
+        former_packages=("@mariozechner/pi-coding-agent",),
+        version="1.6.0",
         streams=True,
         keys=(
             "ANTHROPIC_API_KEY",
@@ -118,7 +127,7 @@ AGENTS = {
             "OPENAI_BASE_URL",
             "GOOGLE_GEMINI_BASE_URL",
         ),
-        configuration=("AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD", ".agents", ".pi"),
+        configuration=("AGENTS.md", "AGENTS.MD", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.MD", ".agents", ".pi"),
         settings_files=(".pi/settings.json",),
         skills=(AGENTS_SKILLS,),
     ),
@@ -148,6 +157,8 @@ AGENTS = {
             ".claude",
             ".opencode",
         ),
+        helper="rg",
+        probe=("debug", "rg", "files", "--limit", "1"),
         settings_files=("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
         keyed_models=("anthropic/", "openai/", "google/", "openrouter/"),
         skills=(AGENTS_SKILLS,),
@@ -195,10 +206,13 @@ AGENTS = {
         module="skillgym_action.agents.qwen",
         executable="qwen",
         package="@qwen-code/qwen-code",
-        version="0.15.10",
+        version="0.24.4",
         streams=True,
         keys=("OPENAI_API_KEY", "OPENAI_BASE_URL"),
-        configuration=("QWEN.md", "AGENTS.md", ".agents", ".qwen", ".qwenignore", ".env"),
+        configuration=(
+            *("QWEN.md", "AGENTS.md", ".agents", ".qwen", ".mcp.json"),
+            *(".qwenignore", ".agentignore", ".aiignore", ".env"),
+        ),
         settings_files=(".env", ".qwen/.env", ".qwen/settings.json"),
         skills=(AGENTS_SKILLS,),
     ),
@@ -221,14 +235,20 @@ AGENTS = {
     "reference": AgentInfo(
         module="skillgym_action.agents.reference", replays=True, replays_changes=True, internal=True
     ),
-    "agentv-cli": AgentInfo(module="skillgym_action.agentv.cli_agent", format="agentv"),
-    "agentv-mock": AgentInfo(module="skillgym_action.agentv.mock_agent", format="agentv", replays=True),
-    "agentv-replay": AgentInfo(module="skillgym_action.agentv.replay_agent", format="agentv", replays=True),
-    "agentv-transcript": AgentInfo(module="skillgym_action.agentv.transcript_agent", format="agentv", replays=True),
+    "agentv-cli": AgentInfo(module="skillgym_action.suites.agentv.cli_agent", format="agentv"),
+    "agentv-mock": AgentInfo(module="skillgym_action.suites.agentv.mock_agent", format="agentv", replays=True),
+    "agentv-replay": AgentInfo(module="skillgym_action.suites.agentv.replay_agent", format="agentv", replays=True),
+    "agentv-transcript": AgentInfo(
+        module="skillgym_action.suites.agentv.transcript_agent", format="agentv", replays=True
+    ),
 }
 
 
-class Reading(Protocol):
+_NEEDS = ("INFO", "invocation", "transcript", "trouble", "progress", "event_reader", "resume")
+AGENTS = PluginTable("agents", _OWN, _NEEDS, lambda module: replace(module.INFO, module=module.__name__))
+
+
+class EventReader(Protocol):
     """The events of a session that is not over."""
 
     def read_line(self, line: str) -> None:
@@ -260,7 +280,7 @@ class Agent(Protocol):
         """The model round that one line of output belongs to, or that the session has ended; None for other lines."""
         ...
 
-    def reading(self, session: Session) -> Reading | None:
+    def event_reader(self, session: Session) -> EventReader | None:
         """What reads the output line by line while it is printed; None: its events are known at its end only."""
         ...
 

@@ -12,14 +12,15 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import StreamParser, cli_invocation, lines_of, reported_or_crashed, streamed_events
+from skillgym_action.agents.defaults import StreamParser, cli_invocation, lines_of, reported, streamed_events
+from skillgym_action.agents.output.lenient_json import LenientJson, json_object
+from skillgym_action.agents.output.mcp_servers import FAILED, servers_complained_of
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Command, FileWrite, Usage
-from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 
 if TYPE_CHECKING:
+    from skillgym_action.agents.output.agent_output import Effect
     from skillgym_action.model.session import Session
-    from skillgym_action.transcripts.agent_output import Effect
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 # The CLI's own provider reads no base URL from the environment and tries WebSockets first. Without the last switch the
@@ -82,8 +83,8 @@ def progress(line: str) -> Progress | None:
             return Progress(step=event.text("item", "id"))
         case (("turn.completed" | "turn.failed"), _):
             return Progress(finished=True)
-        case "error", _ if (event.text("message") or "").startswith("Reconnecting"):
-            return Progress(retrying=True)
+        case "error", _ if _is_retry(event):
+            return Progress(retrying=True, error=event.text("message") or "")
         case _:
             return None
 
@@ -98,8 +99,10 @@ class _Parser(StreamParser):
                 self.session_id = event.text("thread_id")
             case "turn.started", _:
                 pass
+            case "error", _ if _is_retry(event):
+                pass
             case "turn.completed", _:
-                self.complete = True
+                self.ended(None)
                 # Where the rollout has the tokens of each round, sub-agents' rounds among them, their sum counts.
                 self.usage = None if self.rounds else _usage(event.child("usage"))
             case "turn.failed", _:
@@ -111,6 +114,10 @@ class _Parser(StreamParser):
             case ("item.started" | "item.updated" | "item.completed") as moment, str(kind) if kind != "error":
                 self._tool(item, kind, completed=moment == "item.completed")
             case _:
+                # A notice. One about an MCP server is all that the CLI says of it in its events.
+                notice = item.text("message") or event.text("message") or ""
+                for server in servers_complained_of([notice]):
+                    self.server_status(server, FAILED)
                 return False
         return True
 
@@ -123,6 +130,9 @@ class _Parser(StreamParser):
             parts = [part.text("text") or "" for part in item.children("result", "content")]
             output = item.text("aggregated_output") or item.text("error", "message") or "\n".join(parts)
             failed = item.text("status") == "failed"
+            if item.text("status") == "declined":
+                failed = True
+                self.log.deny(key)
             self.log.result(key, output, failed=failed, exit_code=item.count("exit_code"))
 
     def take_collected(self, record: LenientJson) -> None:
@@ -141,8 +151,13 @@ class _Parser(StreamParser):
 
 
 transcript = streamed_events(_Parser)
-reading = lines_of(_Parser)
-trouble = reported_or_crashed
+event_reader = lines_of(_Parser)
+trouble = reported
+
+
+def _is_retry(event: LenientJson) -> bool:
+    """Whether an "error" is a notice that the CLI tries a call again."""
+    return (event.text("message") or "").startswith("Reconnecting")
 
 
 def _effects(item: LenientJson, kind: str) -> list[Effect]:

@@ -16,10 +16,13 @@ import shlex
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import reported_or_crashed, started_again
-from skillgym_action.limits import MAX_JSON_TEXT_CHARACTERS
+from skillgym_action.agents.defaults import reported, started_again
+from skillgym_action.agents.output.agent_output import Events, round_usage
+from skillgym_action.agents.output.lenient_json import LenientJson, json_object, shortened
+from skillgym_action.agents.output.trouble_signs import brief, crashed, is_killed, kind_of_text, stderr_words
 from skillgym_action.model.errors import ConfigError, closest_match
 from skillgym_action.model.json_codec import from_json
+from skillgym_action.model.limits import MAX_JSON_TEXT_CHARACTERS
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import (
     Command,
@@ -37,9 +40,6 @@ from skillgym_action.model.session_report import (
     Usage,
 )
 from skillgym_action.model.verdicts import TROUBLES
-from skillgym_action.transcripts.agent_output import Events, round_usage
-from skillgym_action.transcripts.lenient_json import LenientJson, json_object, shortened
-from skillgym_action.transcripts.trouble_signs import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,6 +60,7 @@ EVENTS: dict[str, type[Event]] = {
     "fileWrite": FileWrite,
     "skillSignal": SkillSignal,
 }
+LEFT_OUT = "[the middle of the output is left out here]"
 LEAVES: dict[str, type | tuple[type, ...]] = {
     "str": str,
     "str | None": (str, type(None)),
@@ -95,7 +96,7 @@ def invocation(session: Session) -> Invocation:
 
 
 resume = started_again(invocation)
-trouble = reported_or_crashed
+trouble = reported
 
 
 def misspelt_placeholders(part: str) -> Iterator[tuple[str, str]]:
@@ -137,7 +138,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:
         or _text(capture.stdout).strip()
     )
     events = (Message(role="assistant", phase="final", text=text),) if text else ()
-    return Transcript(events=events, final_output=text, model=session.agent.model)
+    return Transcript(events=events, final_output=text, model=session.agent.model, trouble=_crash(capture))
 
 
 def _text(output: Output) -> str:
@@ -146,7 +147,8 @@ def _text(output: Output) -> str:
         lines.append(line)
         size += len(line) + 1
         if size > MAX_JSON_TEXT_CHARACTERS:
-            break
+            half = MAX_JSON_TEXT_CHARACTERS // 2
+            return "\n".join((shortened("\n".join(lines)[:half]), LEFT_OUT, shortened(output.tail(half))))
     return shortened("\n".join(lines))
 
 
@@ -175,7 +177,7 @@ class _Lines:
         return self.events.kept
 
 
-def reading(session: Session) -> _Lines | None:
+def event_reader(session: Session) -> _Lines | None:
     """Only programs that print events can be read while they run."""
     return _Lines() if session.agent.output == "events" else None
 
@@ -185,7 +187,8 @@ def _from_events(capture: Capture) -> Transcript:
     for line in capture.stdout.lines():
         lines.read_line(line)
     summary = lines.summary
-    usd = summary.amount("cost", "usd")
+    usd, crash = summary.amount("cost", "usd"), _crash(capture)
+    is_judged = bool(crash and summary.value) and not is_killed(capture)
     return Transcript(
         events=tuple(event for event in lines.events.kept if event),
         final_output=summary.text("finalOutput") or "",
@@ -194,8 +197,17 @@ def _from_events(capture: Capture) -> Transcript:
         usage=_usage(summary.child("usage")),
         cost=Cost(usd=usd, source="reported") if usd is not None else Cost(),
         turns=summary.count("turns"),
-        trouble=lines.reported or lines.events.trouble(),
+        trouble=lines.reported or (None if is_judged else crash),
+        exit_note=crash.message if crash and is_judged else None,
+        dropped_events=lines.events.dropped,
     )
+
+
+def _crash(capture: Capture) -> Trouble | None:
+    """How the process crashed, if it did; what it printed to stderr tells the kind, since its answer is on stdout."""
+    crash, words = crashed(capture), stderr_words(capture)
+    kind = kind_of_text(words) if crash and crash.kind == "runner-crash" and not is_killed(capture) else None
+    return replace(crash, kind=kind) if crash and kind else crash
 
 
 def _event(record: LenientJson) -> Event | None:

@@ -8,7 +8,7 @@ the session only, to which a resumed session appends.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import (
@@ -17,19 +17,19 @@ from skillgym_action.agents.defaults import (
     Tools,
     cli_invocation,
     lines_of,
+    reported,
     streamed_events,
 )
+from skillgym_action.agents.output.lenient_json import LenientJson, json_object
+from skillgym_action.agents.output.trouble_signs import ANSWER_ENDED, NO_ANSWER, kind_of_error
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import FileWrite, Usage
-from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import ANSWER_ENDED, kind_of_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from skillgym_action.agents.output.agent_output import Effect
     from skillgym_action.model.session import Capture, Session
-    from skillgym_action.model.session_report import Transcript, Trouble
-    from skillgym_action.transcripts.agent_output import Effect
 
 ERRORS = {"authentication": "auth", "authorization": "auth", "rate_limit": "rate-limit", "quota": "quota"}
 NOISE = tuple(
@@ -51,6 +51,7 @@ ENDINGS = {
     "max_tokens": "output-limit",
     "content_filter": "content-policy",
     "refusal": "refused",
+    "error": "provider",
 }
 IN_RECORD = re.compile(r'"type": ?"session\.(?:start|resume|usage_record)"')
 TOOLS = Tools(
@@ -95,12 +96,19 @@ def progress(line: str) -> Progress | None:
 
 @dataclass
 class _Parser(StreamParser):
-    """``ending``: a key of ``ANSWER_ENDED`` if the last answer is not complete; ``wordless``: it has no words."""
+    """``ending``: a key of ``ANSWER_ENDED`` if the last answer is not complete.
+
+    ``is_answer``: whether the service's last response was an answer, according to the record; None: it does not say.
+    ``is_blank``: whether the last message has nothing, not even an id. An error with HTTP status 200 looks like a blank
+    message of the model. ``failed_call``: the last call of the model, if it failed.
+    """
 
     NOISE = NOISE
     COLLECTED = IN_RECORD
     ending: str | None = None
-    wordless: bool = False
+    is_answer: bool | None = None
+    is_blank: bool = False
+    failed_call: LenientJson = field(default_factory=lambda: LenientJson({}))
 
     def take_collected(self, record: LenientJson) -> None:
         """Take a line of the session's record. Rounds before a session was continued belong to the session before."""
@@ -111,19 +119,21 @@ class _Parser(StreamParser):
                 self.model = data.text("selectedModel")
             case "session.resume":
                 self.rounds.clear()
-                self.ending = None
+                self.ending = self.is_answer = None
             case "session.usage_record":
-                self.rounds[data.text("usage", "apiCallId") or ""] = _usage(data.child("usage"))
-                self.ending = ENDINGS.get(data.text("usage", "finishReason") or "")
+                usage = data.child("usage")
+                self.rounds[usage.text("apiCallId") or ""] = _usage(usage)
+                self.ending = ENDINGS.get(usage.text("finishReason") or "")
+                self.is_answer = bool(usage.text("finishReason") or usage.count("outputTokens"))
 
     def finish(self, capture: Capture) -> None:  # noqa: ARG002 - all is in the record
         """Take how the last answer ended as the failure, if nothing else failed."""
-        if self.ending and self.complete and self.failure is None:
+        if not self.complete or self.failure:
+            return
+        if self.ending:
             self.fail(ANSWER_ENDED[self.ending], self.ending)
-
-    def transcript(self, capture: Capture) -> Transcript:
-        """The transcript. The exit code after an answer without words is 1."""
-        return super().transcript(replace(capture, exit_code=0) if self.wordless and self.complete else capture)
+        elif self.is_blank and not self.is_answer:
+            self.fail(NO_ANSWER, "provider")
 
     def take(self, event: LenientJson) -> bool:
         data, at = event.child("data"), event.text("timestamp")
@@ -141,17 +151,33 @@ class _Parser(StreamParser):
                 code = data.count("shellExecution", "exitCode")
                 failed = data.at("success") is False
                 self.log.result(data.text("toolCallId") or "", output, failed=failed, exit_code=code, at=at)
-            case "session.skills_loaded":
-                self.skills = tuple(name for skill in data.children("skills") if (name := skill.text("name")))
+            case "session.skills_loaded" | "session.mcp_servers_loaded":
+                named = tuple(name for skill in data.children("skills") if (name := skill.text("name")))
+                self.skills = named or self.skills
+                self._servers(event.text("type") or "", data)
+            case "model.call_failure":
+                self.failed_call = data
             case "session.error":
                 self._error(data)
             case "result":
-                self.complete, self.session_id = True, event.text("sessionId") or self.session_id
-                if event.at("exitCode") == 0:
-                    self.failure = None
+                self._result(event)
             case kind:
+                self._servers(kind or "", data)
                 return kind in SILENT or event.true("ephemeral")
         return True
+
+    def _servers(self, kind: str, data: LenientJson) -> None:
+        """Take the status of MCP servers: of all that were loaded, or a change of one."""
+        if kind.startswith("session.mcp_server"):
+            self.server_status(data.text("serverName") or data.text("name"), data.text("status"))
+            self.servers_listed(data, "servers")
+
+    def _result(self, result: LenientJson) -> None:
+        self.complete, self.session_id = True, result.text("sessionId") or self.session_id
+        if result.at("exitCode") == 0:
+            self.failure = None
+        elif self.failure is None and not self.wordless and (code := result.count("exitCode")):
+            self.fail(f"exited with code {code}")
 
     def _message(self, message: LenientJson, at: str | None) -> None:
         main = message.at("parentToolCallId") is None
@@ -160,8 +186,12 @@ class _Parser(StreamParser):
             self.log.thinking(thought, at)
         if text := message.text("content"):
             self.log.assistant_message(text, at, main=main)
+        if main:
+            self.failed_call = LenientJson({})
+            self.is_blank = not (text or message.text("apiCallId") or message.children("toolRequests"))
         if model := message.text("model"):  # else the CLI called a tool itself
             self.model = model if main else self.model
+            self.answered_by(model if main else None)
             self.rounds.setdefault(message.text("apiCallId") or message.text("messageId") or "", Usage())
 
     def _error(self, error: LenientJson) -> None:
@@ -169,18 +199,21 @@ class _Parser(StreamParser):
         self.wordless = message.startswith(NO_WORDS)
         if self.wordless:
             return
-        known = kind_of_error(message, error.count("statusCode"))
+        # The CLI's message leaves out what the service said, which tells its errors from those of other servers.
+        call = self.failed_call
+        said = call.text("errorMessage") or ""
+        words = (json_object(said) or LenientJson({})).text("message") or said.strip('"')
+        if words and words not in message:
+            message = f"{message.rstrip()} The service's answer: {words}"
+        status = error.count("statusCode") or call.count("statusCode")
+        known = kind_of_error(f"{message}\n{said}", status)
         known = ERRORS.get(kind, known) if known in {None, "runner-crash", "rate-limit"} else known
         self.fail(message, known or ("provider" if kind == "query" else None))
 
 
 transcript = streamed_events(_Parser)
-reading = lines_of(_Parser)
-
-
-def trouble(capture: Capture, transcript: Transcript) -> Trouble | None:  # noqa: ARG001 - the transcript has it all
-    """What the agent reported, or how the process ended."""
-    return transcript.trouble
+event_reader = lines_of(_Parser)
+trouble = reported
 
 
 def _effects(tool: str, call: LenientJson) -> Iterable[Effect]:

@@ -11,18 +11,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import (
-    StreamParser,
-    Tools,
-    cli_invocation,
-    lines_of,
-    reported_or_crashed,
-    streamed_events,
-)
+from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, lines_of, reported, streamed_events
+from skillgym_action.agents.output.agent_output import total
+from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
-from skillgym_action.transcripts.agent_output import total
-from skillgym_action.transcripts.lenient_json import LenientJson, json_object
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Session
@@ -88,21 +81,22 @@ class _Parser(StreamParser):
             self.log.result(key, "\n".join(shown), failed=failed, exit_code=code, at=event.moment("timestamp_ms"))
 
     def _result(self, result: LenientJson) -> None:
-        self.complete = True
+        self.ended(None)
         usage = result.child("usage")
         cached = usage.count("cacheReadTokens")
-        self.usage = Usage(
+        tokens = Usage(
             input_tokens=total((usage.count("inputTokens"), cached)),
             output_tokens=usage.count("outputTokens"),
             cache_tokens=cached,
         )
+        self.spent(None, tokens)
         if result.true("is_error"):
             self.fail(result.text("result") or result.text("subtype") or "the session failed")
 
 
 transcript = streamed_events(_Parser)
-reading = lines_of(_Parser)
-trouble = reported_or_crashed
+event_reader = lines_of(_Parser)
+trouble = reported
 
 
 def _step(event: LenientJson) -> str | None:

@@ -1,24 +1,23 @@
-"""What most agents do in the same way; an adapter assigns what fits it, as in ``trouble = reported_or_crashed``."""
+"""What most agents do in the same way; an adapter assigns what fits it, as in ``trouble = reported``."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from skillgym_action.agents.output.agent_output import TranscriptParser
+from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal
-from skillgym_action.transcripts.agent_output import TranscriptParser
-from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import crashed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from skillgym_action.agents.output.agent_output import Effect
     from skillgym_action.model.session import Capture, Progress, Session
     from skillgym_action.model.session_report import Transcript, Trouble
-    from skillgym_action.transcripts.agent_output import Effect
 
 PATCHED_FILE = re.compile(r"^\*\*\* (?:Add File|Update File|Move to): (.+)$", re.MULTILINE)
 
@@ -70,10 +69,12 @@ def started_again(invocation: Callable[[Session], Invocation]) -> Callable[[Sess
 class StreamParser(TranscriptParser):
     """Builds a transcript from what an agent printed, one JSON object a line, and from the files it left.
 
-    ``COLLECTED``: where it is set, only lines of collected files in which it is found are parsed.
+    ``COLLECTED``: where it is set, only lines of collected files in which it is found are parsed. ``wordless``: the
+    last answer has no words, which some CLIs call an error.
     """
 
     COLLECTED: ClassVar[re.Pattern[str] | None] = None
+    wordless = False
 
     def begin(self, capture: Capture) -> None:
         """Read what the agent left besides its output; called before the first line of stdout."""
@@ -87,6 +88,10 @@ class StreamParser(TranscriptParser):
 
     def finish(self, capture: Capture) -> None:
         """Complete what has been read; called after the last line of stdout."""
+
+    def transcript(self, capture: Capture) -> Transcript:
+        """The transcript. After an answer without words, the exit code says nothing."""
+        return super().transcript(replace(capture, exit_code=0) if self.wordless and self.complete else capture)
 
 
 def streamed_events(parser: Callable[[], StreamParser]) -> Callable[[Capture, Session], Transcript]:
@@ -106,16 +111,16 @@ def streamed_events(parser: Callable[[], StreamParser]) -> Callable[[Capture, Se
 
 
 def lines_of(parser: Callable[[], StreamParser]) -> Callable[[Session], StreamParser]:
-    """``reading`` of agents that print events."""
+    """``event_reader`` of agents that print events."""
 
-    def reading(session: Session) -> StreamParser:  # noqa: ARG001 - all is in the output
+    def event_reader(session: Session) -> StreamParser:  # noqa: ARG001 - all is in the output
         return parser()
 
-    return reading
+    return event_reader
 
 
-def no_reading(session: Session) -> None:  # noqa: ARG001 - the output has no events
-    """``reading`` of agents whose events are known at the end only, or not at all."""
+def no_event_reader(session: Session) -> None:  # noqa: ARG001 - the output has no events
+    """``event_reader`` of agents whose events are known at the end only, or not at all."""
     return
 
 
@@ -124,14 +129,9 @@ def no_progress(line: str) -> Progress | None:  # noqa: ARG001 - the output repo
     return None
 
 
-def reported_or_crashed(capture: Capture, transcript: Transcript) -> Trouble | None:
-    """``trouble`` of agents that report their errors; how the process ended is evidence only where they did not."""
-    return transcript.trouble or crashed(capture)
-
-
-def wrong_argument(capture: Capture) -> str | None:
-    """The line of stderr that names an unknown argument; a long help text follows it."""
-    return next((line for line in capture.stderr.lines() if line.startswith("Unknown argument")), None)
+def reported(capture: Capture, transcript: Transcript) -> Trouble | None:  # noqa: ARG001 - the transcript has it all
+    """``trouble`` of agents whose transcript has what they reported, or else how the process ended."""
+    return transcript.trouble
 
 
 # --- tools ------------------------------------------------------------------------------------------

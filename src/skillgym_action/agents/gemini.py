@@ -13,19 +13,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import (
-    StreamParser,
-    Tools,
-    cli_invocation,
-    lines_of,
-    reported_or_crashed,
-    streamed_events,
-    wrong_argument,
-)
+from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, lines_of, reported, streamed_events
+from skillgym_action.agents.output.lenient_json import LenientJson, json_object
+from skillgym_action.agents.output.trouble_signs import NO_ANSWER, kind_of_error
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
-from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import kind_of_error
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -85,19 +77,23 @@ def progress(line: str) -> Progress | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Round:
-    """A model round, as in the log. ``at`` is a time in ISO 8601; ``codes``: call -> exit code."""
+    """A model round, as in the log. ``at`` is a time in ISO 8601; ``codes``: call -> exit code.
+
+    ``is_blank``: it has neither words nor calls nor tokens, which is what an error with HTTP status 200 looks like.
+    """
 
     at: str
     usage: Usage
     thoughts: tuple[str, ...]
     codes: dict[str, int | None]
+    is_blank: bool
 
 
 @dataclass
 class _Parser(StreamParser):
     """``logged``: the rounds of the log; ``pieces``: the parts of the current message, which began at ``begun``.
 
-    ``order``: ids of the rounds of this session, in the order of the log.
+    ``order``: ids of the rounds of this session, in the order of the log; ``is_blank``: the last one is.
     """
 
     logged: dict[str, _Round] = field(default_factory=dict)
@@ -107,6 +103,7 @@ class _Parser(StreamParser):
     pieces: list[str] = field(default_factory=list)
     begun: str | None = None
     between_rounds: bool = True
+    is_blank: bool = False
     error: LenientJson | None = None
     notice: str = ""
 
@@ -149,6 +146,7 @@ class _Parser(StreamParser):
         rounds = {key: one for key, one in self.logged.items() if one.at >= (event.text("timestamp") or "")}
         self.rounds = {key: one.usage for key, one in rounds.items()}
         self.order = list(rounds)
+        self.is_blank = any(one.is_blank for one in list(rounds.values())[-1:])
         self.thoughts = [one.thoughts for one in rounds.values()]
         self.codes = {call: code for one in rounds.values() for call, code in one.codes.items()}
 
@@ -175,12 +173,12 @@ class _Parser(StreamParser):
         self.between_rounds = True
 
     def _result(self, result: LenientJson) -> None:
-        self.complete, self.usage = True, _total(result.child("stats"))
+        self.ended(None)
+        self.spent(None, _total(result.child("stats")))
         models = result.child("stats", "models")
         if models.value and self.model not in models.value:
             self.model = max(models.value, key=lambda name: models.count(name, "total_tokens") or 0)
-        if result.text("status") != "success":
-            self.error = result.child("error")
+        self.error = None if result.text("status") == "success" else result.child("error")
 
     def finish(self, capture: Capture) -> None:
         """Find the failure: by the error message first, then by the HTTP status that it leaves out."""
@@ -194,15 +192,15 @@ class _Parser(StreamParser):
                 self.fail(message, kind)
         elif self.notice.startswith(LOOP):
             self.fail(f"the CLI stopped: {self.notice}", "max-steps")
+        elif self.complete and self.is_blank:
+            self.fail(NO_ANSWER, "provider")
         elif not self.complete and capture.exit_code == NOT_SIGNED_IN:
             self.fail(capture.stderr.tail(500), "auth")
-        elif not self.complete and (refusal := wrong_argument(capture)):
-            self.fail(refusal, "runner-crash")
 
 
 transcript = streamed_events(_Parser)
-reading = lines_of(_Parser)
-trouble = reported_or_crashed
+event_reader = lines_of(_Parser)
+trouble = reported
 
 
 def _round(message: LenientJson) -> _Round:
@@ -218,6 +216,7 @@ def _round(message: LenientJson) -> _Round:
         ),
         thoughts=tuple("\n".join(filter(None, part)) for part in parts if any(part)),
         codes={call.text("id") or "": _exit_code(call) for call in message.children("toolCalls")},
+        is_blank=not (tokens.value or message.at("content") or message.at("toolCalls")),
     )
 
 

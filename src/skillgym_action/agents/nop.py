@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import no_progress, no_reading, started_again
+from skillgym_action.agents.defaults import no_event_reader, no_progress, started_again
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Cost, Transcript, Usage
 
@@ -20,7 +20,7 @@ def invocation(session: Session) -> Invocation:
 
 resume = started_again(invocation)
 progress = no_progress
-reading = no_reading
+event_reader = no_event_reader
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - it does nothing

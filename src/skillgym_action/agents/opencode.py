@@ -12,19 +12,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import (
-    StreamParser,
-    Tools,
-    cli_invocation,
-    lines_of,
-    reported_or_crashed,
-    streamed_events,
-)
+from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, lines_of, reported, streamed_events
+from skillgym_action.agents.output.agent_output import total
+from skillgym_action.agents.output.lenient_json import LenientJson, json_object
+from skillgym_action.agents.output.trouble_signs import ANSWER_ENDED, kind_of_error
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
-from skillgym_action.transcripts.agent_output import total
-from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import ANSWER_ENDED, kind_of_error
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -141,7 +134,11 @@ def progress(line: str) -> Progress | None:
     event = json_object(line) or LenientJson({})
     match event.text("type"):
         case "step_finish":
-            return Progress(step=event.text("part", "messageID"), usage=_usage(event.child("part", "tokens")))
+            return Progress(
+                step=event.text("part", "messageID"), usage=_usage(event.child("part", "tokens")), late=True
+            )
+        case "text" | "reasoning" | "step_start":
+            return Progress(late=True)  # the plugin hears of the end before the CLI prints the last parts
         case "idle":
             return Progress(finished=True)
         case _:
@@ -213,9 +210,9 @@ class _Parser(StreamParser):
         self.usd = ((self.usd or 0.0) + (part.amount("cost") or 0.0)) or None
         reason = part.text("reason") or ""
         self.complete = reason not in GOES_ON
-        if self.complete and self.failure and self.failure.kind == "context-exceeded":
-            self.failure = None  # the CLI went on with a summary of the conversation
-        self.ending = ENDINGS.get(reason)
+        if self.complete and self.failure and self.failure.kind != "agent-missing":
+            self.failure = None  # the CLI went on, for example with a summary of the conversation
+        self.ending = ENDINGS.get(reason, None if reason in GOES_ON | {"stop"} else "provider")
 
     def _error(self, error: LenientJson) -> None:
         data = error.child("data")
@@ -231,8 +228,8 @@ class _Parser(StreamParser):
 
 
 transcript = streamed_events(_Parser)
-reading = lines_of(_Parser)
-trouble = reported_or_crashed
+event_reader = lines_of(_Parser)
+trouble = reported
 
 
 def _usage(counts: LenientJson) -> Usage:

@@ -2,7 +2,7 @@
 
 Verified with the version in ``AGENTS``: it exits with 0 when a call of the model failed, so the reason why
 the last message stopped decides; a stream that was cut looks like a message without tokens, since services report them
-at the end. Skills are used by reading them. Output includes the reasoning, which the CLI does not count.
+at the end. Skills are used by reading them.
 """
 
 from __future__ import annotations
@@ -11,19 +11,12 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import (
-    StreamParser,
-    Tools,
-    cli_invocation,
-    lines_of,
-    reported_or_crashed,
-    streamed_events,
-)
+from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, lines_of, reported, streamed_events
+from skillgym_action.agents.output.agent_output import total
+from skillgym_action.agents.output.lenient_json import LenientJson, json_object
+from skillgym_action.agents.output.trouble_signs import ANSWER_ENDED, kind_of_text
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
-from skillgym_action.transcripts.agent_output import total
-from skillgym_action.transcripts.lenient_json import LenientJson, json_object
-from skillgym_action.transcripts.trouble_signs import ANSWER_ENDED
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -33,8 +26,7 @@ BASE_URLS = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "go
 RETRIES = {"enabled": True, "maxRetries": 2, "baseDelayMs": 1000, "provider": {"maxRetries": 0}}
 EXIT_CODE = re.compile(r"Command exited with code (\d+)\s*\Z")
 ENDINGS = {"length": "output-limit"}
-# What the CLI says where the answer ended for a reason that is an error to it: of Anthropic's models, a refusal.
-UNKNOWN_ERROR = ("anthropic-messages", "An unknown error occurred")
+REFUSAL = "refusal"  # the service's own reason why an answer ended, which is an error to the CLI
 # Protocols in which every complete answer has tokens.
 COUNTING = frozenset({"openai-responses", "anthropic-messages", "google-generative-ai", "google-vertex"})
 # Printed to stderr; the CLI then uses the prices of another model.
@@ -43,7 +35,7 @@ NOISE = ('{"type":"message_update"', '{"type":"tool_execution_update"')
 SILENT = frozenset(
     {
         *("agent_start", "turn_start", "turn_end", "message_start", "message_update"),
-        *("tool_execution_update", "auto_retry_start", "auto_retry_end"),
+        *("tool_execution_update", "auto_retry_start", "auto_retry_end", "agent_settled"),
     }
 )
 TOOLS = Tools(commands={"bash": "command"}, reads={"read": "path"}, writes={"write": "path", "edit": "path"})
@@ -53,7 +45,9 @@ def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own; the CLI retries a failed model call twice."""
     env, home = session.agent.env, session.home / ".pi" / "agent"
     providers = {name: {"baseUrl": env[key]} for name, key in BASE_URLS.items() if env.get(key)}
-    settings = {"retry": RETRIES, "skills": [str(session.workspace / ".claude" / "skills")]}
+    skills = [str(session.workspace / ".claude" / "skills")]
+    # Without trust the CLI leaves out the skills and settings of the workspace.
+    settings = {"retry": RETRIES, "skills": skills, "defaultProjectTrust": "always"}
     return cli_invocation(
         session,
         ("pi", "-p", "--mode", "json", *resumed),
@@ -77,7 +71,9 @@ def progress(line: str) -> Progress | None:
         return None
     event = json_object(line) or LenientJson({})
     if event.text("type") == "auto_retry_start":
-        return Progress(retrying=True)
+        return Progress(retrying=True, error=event.text("errorMessage") or "")
+    if event.text("type") == "agent_settled":
+        return Progress(late=True)
     messages = (event.child("message"), *event.children("messages"))
     if messages[-1].text("stopReason") in {None, "error"}:
         return None
@@ -107,7 +103,7 @@ class _Parser(StreamParser):
                 self.log.result(key, output, failed=failed, exit_code=_exit_code(output, failed=failed))
             case "agent_end", _:
                 self.complete = True
-            case "message_end", "toolResult":
+            case "message_end", "toolResult" | "system":
                 pass
             case kind, _:
                 return kind in SILENT
@@ -126,12 +122,14 @@ class _Parser(StreamParser):
             elif thought := part.text("thinking"):
                 self.log.thinking(thought, at)
         self.model = message.text("model")
+        self.answered_by(self.model)
         self.failure = None
         reason, tokens = message.text("stopReason"), message.count("usage", "totalTokens")
-        if (message.text("api"), message.text("errorMessage")) == UNKNOWN_ERROR and message.children("content"):
+        if message.text("rawStopReason") == REFUSAL:
             self.fail(ANSWER_ENDED["refused"], "refused")
         elif reason in {"error", "aborted"}:
-            self.fail(message.text("errorMessage") or reason)
+            why = message.text("errorMessage") or reason or ""
+            self.fail(why, kind_of_text(why) or ("provider" if reason == "error" else None))
         elif ending := ENDINGS.get(reason or ""):
             self.fail(ANSWER_ENDED[ending], ending)
         elif not tokens and (self.rounds or message.text("api") in COUNTING or not message.children("content")):
@@ -143,8 +141,8 @@ class _Parser(StreamParser):
 
 
 transcript = streamed_events(_Parser)
-reading = lines_of(_Parser)
-trouble = reported_or_crashed
+event_reader = lines_of(_Parser)
+trouble = reported
 
 
 def _texts(parent: LenientJson) -> list[str]:
@@ -162,11 +160,13 @@ def _round(message: LenientJson) -> str:
 
 
 def _usage(message: LenientJson) -> Usage:
-    """Input, and input that comes from or goes to the cache, exclude one another."""
+    """Input, and input that comes from or goes to the cache, exclude one another; output includes the reasoning."""
     counts = message.child("usage")
     cached = counts.count("cacheRead")
+    output, reasoning = counts.count("output"), counts.count("reasoning")
     return Usage(
         input_tokens=total((counts.count("input"), cached, counts.count("cacheWrite"))),
-        output_tokens=counts.count("output"),
+        output_tokens=None if output is None else max(0, output - (reasoning or 0)),
+        reasoning_tokens=reasoning,
         cache_tokens=cached,
     )

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import no_progress, no_reading, started_again
+from skillgym_action.agents.defaults import no_event_reader, no_progress, started_again
+from skillgym_action.agents.output.trouble_signs import brief
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Cost, Transcript, Trouble, Usage
-from skillgym_action.text.escaping import path_key
-from skillgym_action.transcripts.trouble_signs import brief
+from skillgym_action.text.escaping import safe_name
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -23,7 +23,7 @@ PLAYER = Path(__file__).with_name("reference_player.py")
 
 def invocation(session: Session) -> Invocation:
     """``agent.sessions`` is the folder of reference solutions; the id of the case leads to one of them."""
-    folder, name = session.agent.sessions or "", path_key(session.case_id)
+    folder, name = session.agent.sessions or "", safe_name(session.case_id)
     return Invocation(
         argv=(sys.executable, "-I", "-S", str(PLAYER), folder, name, str(session.workspace)),
         cwd=session.workspace,
@@ -34,7 +34,7 @@ def invocation(session: Session) -> Invocation:
 
 resume = started_again(invocation)
 progress = no_progress
-reading = no_reading
+event_reader = no_event_reader
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - the answer is all there is

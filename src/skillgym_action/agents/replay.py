@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.agents.defaults import no_progress, no_reading, started_again
+from skillgym_action.agents.defaults import no_event_reader, no_progress, started_again
+from skillgym_action.agents.output.lenient_json import json_object, shortened
+from skillgym_action.agents.output.trouble_signs import brief, crashed
 from skillgym_action.model.json_codec import from_json
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Raw, SessionReport, Transcript, Trouble
-from skillgym_action.transcripts.lenient_json import json_object, shortened
-from skillgym_action.transcripts.trouble_signs import brief, crashed
 
 if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Session
@@ -49,7 +49,7 @@ def invocation(session: Session) -> Invocation:
 
 resume = started_again(invocation)
 progress = no_progress
-reading = no_reading
+event_reader = no_event_reader
 
 
 def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG001 - all is in the recording
@@ -68,6 +68,7 @@ def transcript(capture: Capture, session: Session) -> Transcript:  # noqa: ARG00
         cost=report.cost,
         turns=report.turns,
         version=report.version,
+        mcp_servers=report.mcp_servers,
         skills=tuple(detection.skill for detection in report.detected_skills),
         trouble=report.trouble,
         watched_skills=None if report.watched_skills is None else tuple(report.watched_skills),

@@ -26,6 +26,7 @@ NO_RECORDING, UNPLAYABLE = 66, 65
 # Not in limits.py: this program runs without the package.
 MAX_FILE_CHARACTERS = 16 * 1024 * 1024
 MAX_FILE_BRACKETS, MAX_FILE_COMMAS = 500_000, 1_000_000
+REPORTS = ("report.json", "partial-report.json")  # the latter of sessions that were ended in the middle
 MASK = "***"  # what secrets in recordings are replaced with
 LAST_SAID = "@[User]:\n"  # before the last message in the prompt of a later turn, which repeats what was said
 
@@ -70,17 +71,18 @@ def recording(sessions: str, key: list[str]) -> str:
         found = os.path.join(case, runner, name)
         retries = sorted(folders(found, r"session-\d+"), key=lambda name: int(name.rpartition("-")[2]))
         found = os.path.join(found, *retries[-1:])
-        if os.path.isfile(os.path.join(found, "report.json")):
+        if any(os.path.isfile(os.path.join(found, name)) for name in REPORTS):
             return found
     raise LookupError(f"no recorded session in {wanted}")
 
 
 def read_report(folder: str) -> dict[str, object]:
     """The recorded session report. Raises OSError, ValueError."""
-    report = read_json(os.path.join(folder, "report.json"))
+    name = next((name for name in REPORTS if os.path.isfile(os.path.join(folder, name))), REPORTS[0])
+    report = read_json(os.path.join(folder, name))
     if isinstance(report, dict):
         return report
-    raise ValueError("report.json is not a session report")
+    raise ValueError(f"{name} is not a session report")
 
 
 def check_prompt(report: Mapping[str, Any], case: Mapping[str, Any], name: str) -> None:

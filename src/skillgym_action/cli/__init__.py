@@ -1,1 +1,1 @@
-"""The command line and the action: options, inputs, and a module for each command."""
+"""The command line: options, help, a module for each command, and the inputs of the action."""

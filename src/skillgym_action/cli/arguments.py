@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skillgym_action import __version__
-from skillgym_action.cli.command_classes import (
-    CheckedOption,
-    HelpfulCommand,
-    HelpfulGroup,
-    ShardCount,
-    WholeNumber,
-)
+from skillgym_action.cli.help.click_classes import CheckedOption, HelpfulCommand, HelpfulGroup, ShardCount, WholeNumber
 from skillgym_action.model.errors import Problem, PublishError, SkillgymError, UsageError
+from skillgym_action.model.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,14 +21,14 @@ if TYPE_CHECKING:
 
     from skillgym_action.settings.context import LaunchContext
     from skillgym_action.settings.declarations import Option
-    from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.settings import Settings
 
 PREFIX = "SKILLGYM_"
 
 
 def _completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
     """The values of a parameter that a shell offers."""
-    from skillgym_action.cli.completion_values import values
+    from skillgym_action.cli.help.completion import values
 
     return values(ctx, param, incomplete, _environment(ctx))
 
@@ -102,7 +96,7 @@ class SettingsCommand(HelpfulCommand):
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             if as_json:
-                from skillgym_action.cli.usage_errors import print_errors, usage_message
+                from skillgym_action.cli.help.usage_errors import print_errors, usage_message
 
                 print_errors((Problem(message=usage_message(error)),), error.exit_code, _environment(parent))
             raise
@@ -115,7 +109,7 @@ class SettingsCommand(HelpfulCommand):
             raise  # the command's own document has been printed
         except SkillgymError as error:
             if ctx.params.get("as_json"):
-                from skillgym_action.cli.usage_errors import print_errors
+                from skillgym_action.cli.help.usage_errors import print_errors
 
                 print_errors(error.problems, error.exit_code, _environment(ctx))
             raise
@@ -124,14 +118,14 @@ class SettingsCommand(HelpfulCommand):
 @cache
 def _settings_options(command: str) -> tuple[click.Option, ...]:
     """The options of a command that set a field of ``Settings``."""
-    from skillgym_action.settings.options import options_of
+    from skillgym_action.settings.settings import options_of
 
     return tuple(_option_of(name, declared) for name, declared in options_of(command).items())
 
 
 def _option_of(name: str, declared: Option) -> click.Option:
     """The option that sets the field ``name`` of ``Settings``."""
-    from skillgym_action.settings.other_names import other_names
+    from skillgym_action.settings.settings import other_names
 
     names = ["--" + name.replace("_", "-"), *(f"--{alias}" for alias in declared.aliases)]
     option = EnvironmentOption(
@@ -177,7 +171,7 @@ def init(*, suite_format: str | None, agents: tuple[str, ...], branch: str | Non
     Existing files are kept. Without --format: skill-evals if there is a skill without evals, else x-bench. Without
     --agent: the agents of the existing configuration, those that have an API key here, or one that is installed.
     """
-    from skillgym_action.cli.init import write_starter
+    from skillgym_action.cli.commands.init import write_starter
 
     return write_starter(_context(), suite_format=suite_format, agents=agents, branch=branch, force=force)
 
@@ -187,7 +181,7 @@ def init(*, suite_format: str | None, agents: tuple[str, ...], branch: str | Non
 @JSON
 def run(*, as_json: bool, **fields: Any) -> int:
     """Find suites, run their cases on agents, judge the sessions and report the results."""
-    from skillgym_action.cli.run import run_suites
+    from skillgym_action.cli.commands.run import run_suites
 
     return run_suites(_settings_to_print(fields, as_json=as_json), _context())
 
@@ -207,7 +201,7 @@ cli.add_command(_BenchCommand("bench", callback=run.callback, params=run.params,
 @option("--cost", is_flag=True, help="Show expected cost and time, based on the runs in the store.")
 def list_(*, as_json: bool, matrix: int | None, cost: bool, **fields: Any) -> int:
     """Show what would run, as a table."""
-    from skillgym_action.cli.list import list_executions
+    from skillgym_action.cli.commands.list import list_executions
 
     return list_executions(_settings(fields), _context(), as_json=as_json, matrix=matrix, cost=cost)
 
@@ -228,10 +222,10 @@ def check(*, nop: bool, oracle: bool, as_json: bool, **fields: Any) -> int:
     """
     settings, context = _settings(fields), _context()
     if nop or oracle:
-        from skillgym_action.cli.case_check import check_with_stand_in
+        from skillgym_action.cli.commands.case_check import check_with_stand_in
 
         return check_with_stand_in(settings, context, nop=nop, oracle=oracle, as_json=as_json)
-    from skillgym_action.cli.check import check_suites
+    from skillgym_action.cli.commands.check import check_suites
 
     return check_suites(settings, context, as_json=as_json)
 
@@ -241,7 +235,7 @@ def check(*, nop: bool, oracle: bool, as_json: bool, **fields: Any) -> int:
 @JSON
 def rejudge(run_directory: Path, *, as_json: bool, **fields: Any) -> int:
     """Judge the stored sessions of RUN again with the current assertions; start no agent."""
-    from skillgym_action.cli.rejudge import rejudge_run
+    from skillgym_action.cli.commands.rejudge import rejudge_run
 
     return rejudge_run(run_directory, _settings_to_print(fields, as_json=as_json), _context())
 
@@ -262,7 +256,7 @@ def report(runs: tuple[str, ...], *, missing: bool, as_json: bool, **fields: Any
 
     RUN is a run directory, a results file, or a glob pattern that matches such paths.
     """
-    from skillgym_action.cli.report import print_missing, report_runs
+    from skillgym_action.cli.commands.report import print_missing, report_runs
 
     if missing:
         return print_missing(runs, _settings(fields), _context())
@@ -278,7 +272,7 @@ def compare(base: str, head: str, *, as_json: bool, **fields: Any) -> int:
 
     BASE and HEAD are run directories, results files, or glob patterns that match the parts of a run.
     """
-    from skillgym_action.cli.compare import compare_runs
+    from skillgym_action.cli.commands.compare import compare_runs
 
     return compare_runs(base, head, _settings(fields), _context(), as_json=as_json)
 
@@ -291,7 +285,7 @@ def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
 
     RUN is a run directory; by default the last one in .skillgym-results. The report is written to RUN/report.html.
     """
-    from skillgym_action.cli.view import view_run
+    from skillgym_action.cli.commands.view import view_run
 
     return view_run(run_directory, _settings(fields), _context(), opened=not no_open)
 
@@ -308,7 +302,7 @@ def view(run_directory: Path | None, *, no_open: bool, **fields: Any) -> int:
 @JSON
 def doctor(*, install: tuple[str, ...], probe: bool, sweep: bool, as_json: bool, **fields: Any) -> int:
     """Check what is installed, configured, reachable and permitted; print one line per check, with what to do."""
-    from skillgym_action.cli.doctor import diagnose
+    from skillgym_action.cli.commands.doctor import diagnose
 
     return diagnose(_settings(fields), _context(), install=install, probe=probe, as_json=as_json, sweep=sweep)
 
@@ -321,7 +315,7 @@ def explain(directory: Path, *, rerun: bool, **fields: Any) -> int:
 
     DIR is the artifact folder of the session, which contains explain.json.
     """
-    from skillgym_action.cli.explain import explain_failures
+    from skillgym_action.cli.commands.explain import explain_failures
 
     return explain_failures(directory, _settings(fields), _context(), rerun=rerun)
 
@@ -336,7 +330,7 @@ def trend(*, output: str | None, only_on: tuple[str, ...], as_json: bool, **fiel
 
     PATH is the path of a suite in the store, a folder of suites or a glob pattern; !PATH excludes.
     """
-    from skillgym_action.cli.trend import show_trend
+    from skillgym_action.cli.commands.trend import show_trend
 
     return show_trend(_settings(fields), _context(), page=output, only_on=only_on, as_json=as_json)
 
@@ -364,7 +358,7 @@ def promote(session: Path, **fields: Any) -> int:
     SESSION is the folder of a session in a run directory, a run directory, or a transcript of Claude Code
     (~/.claude/projects/*/*.jsonl) or Codex (~/.codex/sessions/*/*/*/rollout-*.jsonl) on this machine.
     """
-    from skillgym_action.cli.promote import PromoteRequest, promote_session
+    from skillgym_action.cli.commands.promote import PromoteRequest, promote_session
 
     names = ("to", "case_id", "case", "runner", "commit", "expect", "worktree", "force")
     own = {name: fields.pop(name) for name in names}
@@ -391,7 +385,7 @@ class _SuggestCommand(SettingsCommand):
 @JSON
 def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, **fields: Any) -> int:
     """Print entries of skillgym.quarantine.yaml for the flaky cases of the store; change nothing."""
-    from skillgym_action.cli.quarantine import SuggestOptions, suggest_quarantine
+    from skillgym_action.cli.commands.quarantine import SuggestOptions, suggest_quarantine
 
     patterns = {name: fields.pop(name) for name in ("suites", "cases", "runners")}
     options = SuggestOptions(**patterns, owner=owner, issue=issue, days=days)
@@ -402,7 +396,7 @@ def suggest(*, as_json: bool, owner: str | None, issue: str | None, days: int, *
 @argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> int:
     """Print a JSON Schema, or the types for suites in TypeScript. Without NAME, print all names."""
-    from skillgym_action.cli.schema import print_schema
+    from skillgym_action.cli.commands.schema import print_schema
 
     return print_schema(name)
 
@@ -431,7 +425,7 @@ def worker(**fields: Any) -> int:
 
     ADDRESS is the address of the scheduler of a Dask cluster: dask://HOST:PORT.
     """
-    from skillgym_action.cli.worker import WorkerRequest, run_worker
+    from skillgym_action.cli.commands.worker import WorkerRequest, run_worker
 
     return run_worker(WorkerRequest(**fields), _environment(click.get_current_context()))
 
@@ -439,16 +433,16 @@ def worker(**fields: Any) -> int:
 @cli.command(hidden=True)
 def slot() -> int:
     """Run sessions for a worker, which starts it."""
-    from skillgym_action.cli.slot import run_slot
+    from skillgym_action.cli.commands.worker import run_slot
 
     return run_slot(_environment(click.get_current_context()))
 
 
 def _settings(fields: dict[str, Any]) -> Settings:
     """Validated settings; without colors unless stderr gets them. Warns of misspelt variables. Raises UsageError."""
-    from skillgym_action.cli.misspelt_variables import print_misspelt_variables
+    from skillgym_action.cli.help.usage_errors import print_misspelt_variables
     from skillgym_action.cli.terminal import is_colored
-    from skillgym_action.settings.options import validated_settings
+    from skillgym_action.settings.settings import validated_settings
 
     ctx = click.get_current_context()
     environment = _environment(ctx)
@@ -460,7 +454,7 @@ def _settings(fields: dict[str, Any]) -> Settings:
 
 def _written(name: str, ctx: click.Context) -> str:
     """What the user wrote to set a field: an argument, an option, or the environment variable of an option."""
-    from skillgym_action.cli.usage_errors import option_as_written
+    from skillgym_action.cli.help.usage_errors import option_as_written
 
     if name == "paths":
         return "PATH"
@@ -472,8 +466,7 @@ def _settings_to_print(fields: dict[str, Any], *, as_json: bool) -> Settings:
     """The settings; ``--json``, and skillgym's JSON reporters, are a results file on stdout. Raises UsageError."""
     if as_json and fields.get("dry_run"):
         raise UsageError("--json with --dry-run: nothing is run", remedy="use `list --json`, or `list --cost --json`")
-    from skillgym_action.settings.foreign_options import PRINTED_AS_JSON
-    from skillgym_action.settings.option_types import PRINTED
+    from skillgym_action.settings.option_types import PRINTED, PRINTED_AS_JSON
 
     settings = _settings(fields)
     if settings.reporter == "html" and settings.no_html:

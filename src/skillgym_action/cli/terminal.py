@@ -1,4 +1,4 @@
-"""What a run shows while it runs: progress on stderr, output for machines on stdout.
+"""What a run shows while it runs: progress and problems on stderr, output for machines on stdout.
 
 The run continues if progress can no longer be written, for example because the reader has exited: results and exit code
 are still wanted.
@@ -9,21 +9,25 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from skillgym_action.text.escaping import terminal_line, terminal_text
+from skillgym_action.text.words import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import TextIO
 
+    from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
-    from skillgym_action.reporters.job_log import JobLog
-    from skillgym_action.reporters.live import LiveTable
+    from skillgym_action.model.suite import BenchmarkSuite
+    from skillgym_action.reports.terminal.job_log import JobLog
+    from skillgym_action.reports.terminal.live import LiveTable
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.settings import Settings
     from skillgym_action.text.redaction import Redactor
 
 
@@ -39,6 +43,7 @@ class Terminal:
         self._lock = threading.Lock()
         self._done = self._total = 0
         self._table: LiveTable | None = None
+        self._warned: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -53,7 +58,7 @@ class Terminal:
         self.__exit__(None, None, None)
         self._done, self._total = 0, total
         if self.live and not self.quiet and total:
-            from skillgym_action.reporters.live import LiveTable
+            from skillgym_action.reports.terminal.live import LiveTable
 
             with suppress(OSError):
                 self._table = LiveTable(total, color=self.color).__enter__()
@@ -63,11 +68,12 @@ class Terminal:
             self._table.started(execution)
 
     def finished(self, result: Result) -> None:
-
+        if result.findings and not self.quiet:
+            self._warn_of_environment(result)
         if self._table:
             self._table.finished(result)
             return
-        from skillgym_action.reporters.terminal import finished_line
+        from skillgym_action.reports.terminal.terminal import finished_line
 
         with self._lock:
             self._done += 1
@@ -77,6 +83,19 @@ class Terminal:
                 self._write(self.log.finished(result, self._done, self._total))
             else:
                 self.progress(finished_line(result, self._done, self._total, color=self.color))
+
+    def _warn_of_environment(self, result: Result) -> None:
+        """Show each warning about the environment of a runner's sessions once, when it is first known."""
+        from skillgym_action.reports.wording.results import environment_warnings
+
+        with self._lock:
+            lines = [line for line in environment_warnings(result) if line not in self._warned]
+            self._warned.update(lines)
+            for line in lines:
+                if self._table:
+                    self._table.note(line)
+                else:
+                    self.progress(line)
 
     def detail(self, line: str) -> None:
         if self.log and (text := self.log.detail(self._redactor.text(line))):
@@ -161,6 +180,39 @@ def show_configuration(terminal: Terminal, settings: Settings, context: LaunchCo
 
 
 def _job_log(settings: Settings) -> JobLog:
-    from skillgym_action.reporters.job_log import JobLog  # imported late: only jobs need it
+    from skillgym_action.reports.terminal.job_log import JobLog  # imported late: only jobs need it
 
     return JobLog(verbose=settings.verbose)
+
+
+Found = tuple[str, "Problem"]
+"""The path of a suite, and a problem of it."""
+
+
+def suite_errors(suites: Iterable[BenchmarkSuite]) -> Iterator[Found]:
+    """What keeps suites, cases and runners of suites from being used."""
+    for suite in suites:
+        yield from ((suite.path, invalid.problem) for invalid in suite.invalid)
+        yield from ((suite.path, runner.problem) for runner in suite.runners if runner.problem)
+
+
+def suite_warnings(suites: Iterable[BenchmarkSuite]) -> Iterator[Found]:
+    """What is dubious in suites."""
+    return ((suite.path, warning) for suite in suites for warning in suite.warnings)
+
+
+def once(found: Iterable[Found]) -> tuple[Problem, ...]:
+    """Each problem once: many suites may have it from the same file."""
+    return tuple(dict.fromkeys(problem for _, problem in found))
+
+
+def gathered(found: Iterable[Found]) -> Iterator[Problem]:
+    """Each problem once, in order. One in a file that suites share, such as ``targets.yaml``, names the suites."""
+    groups: dict[Problem, list[str]] = {}
+    for suite, problem in found:
+        groups.setdefault(problem, []).append(suite)
+    for problem, paths in groups.items():
+        in_own_file = problem.location is None or problem.location.path in paths
+        suites = [] if in_own_file else list(dict.fromkeys(path for path in paths if path))
+        words = f" (suite{'s' if len(suites) > 1 else ''} {listed(suites)})" if suites else ""
+        yield replace(problem, message=problem.message + words)

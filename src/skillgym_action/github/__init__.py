@@ -1,1 +1,1 @@
-"""Publishing a run on GitHub: the pull request is found, and gets a comment, review comments and a commit status."""
+"""GitHub: the event that started the workflow, the API, and what is published: comment, review comments, status."""

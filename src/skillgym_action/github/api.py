@@ -1,4 +1,4 @@
-"""The client for GitHub's API.
+"""The client for GitHub's API, its errors, and the objects that replies contain.
 
 Requests are sent one at a time, as GitHub asks for; the token goes to one host. Replies are untrusted: JSON of a
 bounded size, or an error.
@@ -10,52 +10,41 @@ import json
 import re
 import threading
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from skillgym_action.github.api_errors import (
-    ApiRequest,
-    GitHubError,
-    TransientGitHubError,
-    as_transient,
-    error_of_reply,
-    no_reply_error,
-    quotable,
-)
-from skillgym_action.limits import (
-    ARTIFACT_DOWNLOAD_SECONDS,
-    GITHUB_PROMPT_SECONDS,
-    GITHUB_READ_SECONDS,
-    GITHUB_REPLY_SECONDS,
-    GITHUB_RETRY_SECONDS,
-    MAX_GITHUB_PAGES,
-    MAX_GITHUB_REDIRECTS,
-    MAX_GITHUB_REPLY_BYTES,
-)
-from skillgym_action.network.proxies import DIRECT
-from skillgym_action.network.retries import RetryBudget, with_retries
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skillgym_action.model.errors import SkillgymError
+from skillgym_action.model.limits import GITHUB_RETRY_SECONDS, MAX_SERVICE_MESSAGE_CHARACTERS
+from skillgym_action.system.network.proxies import DIRECT
+from skillgym_action.system.network.retries import RetryBudget, TransientError, with_retries
+from skillgym_action.text.escaping import clipped, one_line
 from skillgym_action.text.redaction import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
-    from skillgym_action.cancellation import Cancellation
-    from skillgym_action.clock import Clock
-    from skillgym_action.network.http import HttpClient, HttpReply
-    from skillgym_action.network.proxies import Network
+    from skillgym_action.system.cancellation import Cancellation
+    from skillgym_action.system.clock import Clock
+    from skillgym_action.system.network.http import HttpClient, HttpReply, NoReplyError
+    from skillgym_action.system.network.proxies import Network
+
+GITHUB_READ_SECONDS = 20.0  # without a byte; GitHub itself gives up after 10
+GITHUB_REPLY_SECONDS = 30.0  # from the begin of a try to the last byte of its reply
+GITHUB_PROMPT_SECONDS = 5.0  # a reply that comes in this time costs nothing
+GITHUB_RATE_LIMIT_SECONDS = 60.0  # first wait at a rate limit that names no time
+MAX_GITHUB_REPLY_BYTES = 20_000_000
+MAX_GITHUB_PAGES = 100  # of a list
+MAX_GITHUB_REDIRECTS = 5
+ARTIFACT_DOWNLOAD_SECONDS = 60.0  # from the redirect to the last byte of an artifact
 
 __all__ = ["GitHubApi", "GitHubError"]
-
-_MARGIN = 0.2  # seconds; the time limit of the connection gives a better message, and should come first
-_HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
-_REDIRECT_OF_A_READ = frozenset({301, 302, 307, 308})
-_REDIRECT_OF_A_WRITE = frozenset({307, 308})
-_PORTS = {"http": 80, "https": 443}
-_TOKEN = re.compile(r"[!-~]+")
-T = TypeVar("T")
 
 
 class GitHubApi:
@@ -268,7 +257,7 @@ class GitHubApi:
         schemes = {"https", urlsplit(self._url).scheme}
         if origin[0] not in schemes:
             raise self._error(request, f"GitHub redirects to {origin[0]}://{origin[1]}, which is not encrypted")
-        from skillgym_action.network.http import HttpClient, HttpRequest, NoReplyError
+        from skillgym_action.system.network.http import HttpClient, HttpRequest, NoReplyError
 
         sent = HttpRequest(
             method="GET",
@@ -326,7 +315,7 @@ class GitHubApi:
             raise self._error(request, f"not the address of an API: {self._url!r}", remedy="check GITHUB_API_URL")
         if not _TOKEN.fullmatch(self._token):
             raise self._error(request, "the token is empty or not a token", remedy="check github-token")
-        from skillgym_action.network.http import HttpRequest, NoReplyError
+        from skillgym_action.system.network.http import HttpRequest, NoReplyError
 
         sent = HttpRequest(
             method=request.method,
@@ -343,7 +332,7 @@ class GitHubApi:
 
     @cached_property
     def _client(self) -> HttpClient:
-        from skillgym_action.network.http import HttpClient
+        from skillgym_action.system.network.http import HttpClient
 
         return HttpClient(_HEADERS, {"Authorization": f"Bearer {self._token}"}, self.network)
 
@@ -370,6 +359,51 @@ class GitHubApi:
         return error
 
 
+class GitHubError(SkillgymError):
+    """A request to GitHub failed. No verdict depends on that.
+
+    ``message``: what happened, on one line and without the token; ``operation``: method and path, such as
+    ``POST /repos/o/r/issues/1/comments``; ``status``: None when no reply came; ``outcome_unknown``: whether GitHub may
+    have obeyed a request that must not be repeated blindly; ``retry_after``: seconds after which GitHub asks to retry.
+    """
+
+    outcome_unknown = False
+    retry_after: float | None = None
+
+    def __init__(
+        self, message: str, *, operation: str = "", status: int | None = None, remedy: str | None = None
+    ) -> None:
+        super().__init__(f"{operation}: {message}" if operation else message, remedy=remedy)
+        self.message = message
+        self.operation = operation
+        self.status = status
+        self.remedy = remedy
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the token lacks the permission. GitHub answers 404 where a token may not even read."""
+        match self.status:
+            case 403:
+                return bool(_READ_ONLY.search(self.message))
+            case 404:
+                return self.operation.startswith(("POST", "PATCH", "PUT"))
+        return False
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether GitHub may take a shorter text."""
+        return self.status == 413 or (self.status == 422 and bool(_TOO_LONG.search(self.message)))  # noqa: PLR2004
+
+
+_MARGIN = 0.2  # seconds; the time limit of the connection gives a better message, and should come first
+_HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+_REDIRECT_OF_A_READ = frozenset({301, 302, 307, 308})
+_REDIRECT_OF_A_WRITE = frozenset({307, 308})
+_PORTS = {"http": 80, "https": 443}
+_TOKEN = re.compile(r"[!-~]+")
+T = TypeVar("T")
+
+
 def _final_error(error: TransientGitHubError, reason: str) -> GitHubError:
     message = f"{error.message}; {reason}"
     return GitHubError(message, operation=error.operation, status=error.status, remedy=error.remedy)
@@ -383,3 +417,223 @@ def _origin(url: str) -> tuple[str, str, int] | None:
     except (ValueError, KeyError):
         return None
     return (parts.scheme, parts.hostname, port) if parts.hostname else None
+
+
+_TRANSIENT = frozenset({500, 502, 503, 504})
+_RATE_LIMIT = re.compile(r"rate limit|abuse detection", re.IGNORECASE)
+_READ_ONLY = re.compile(r"not accessible by", re.IGNORECASE)
+_TOO_LONG = re.compile(r"too (?:long|large|big)", re.IGNORECASE)
+_SECONDS = re.compile(r"[0-9]{1,10}")
+_LOGIN_IN_URL = re.compile(r"//[^/@\s]+@")
+
+
+class TransientGitHubError(GitHubError, TransientError):
+    """The same request may succeed later."""
+
+
+def as_transient(error: GitHubError) -> TransientGitHubError:
+    """The error as one after which another try makes sense."""
+    again = TransientGitHubError(error.message, operation=error.operation, status=error.status, remedy=error.remedy)
+    again.retry_after = error.retry_after
+    return again
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApiRequest:
+    """``operation``: as in GitHubError; ``repeatable``: whether it does no harm when GitHub gets it twice."""
+
+    method: str
+    url: str
+    operation: str
+    body: Mapping[str, object] | None = None
+    repeatable: bool = True
+
+
+def quotable(text: str, redactor: Redactor) -> str:
+    """Text of a service as an error may quote it: short, on one line, without the token and passwords of proxies."""
+    redacted = _LOGIN_IN_URL.sub("//***@", one_line(redactor.text(text)))
+    return clipped(redacted, MAX_SERVICE_MESSAGE_CHARACTERS)
+
+
+def no_reply_error(request: ApiRequest, error: NoReplyError, redactor: Redactor) -> GitHubError:
+    """The error for a request without a usable reply. What GitHub may have got is only repeated if that is harmless."""
+    transient = error.transient and (request.repeatable or not error.sent)
+    kind = TransientGitHubError if transient else GitHubError
+    message = quotable(str(error), redactor)
+    failed = kind(message, operation=request.operation, status=error.status, remedy=error.remedy)
+    failed.outcome_unknown = error.sent and not request.repeatable
+    return failed
+
+
+def error_of_reply(request: ApiRequest, reply: HttpReply, redactor: Redactor, now: datetime) -> GitHubError:
+    """The error that ``reply`` stands for; a TransientGitHubError when it makes sense to send ``request`` again."""
+    message = quotable(": ".join(_messages(reply.body)) or reply.reason, redactor)
+    rate_limited = _is_rate_limit(reply, message)
+    transient = rate_limited or (request.repeatable and reply.status in _TRANSIENT)
+    kind = TransientGitHubError if transient else GitHubError
+    error = kind(
+        f"GitHub answered {reply.status}: {message}",
+        operation=request.operation,
+        status=reply.status,
+        remedy=None if transient else _remedy(reply, redactor),
+    )
+    error.outcome_unknown = reply.status in _TRANSIENT and not request.repeatable
+    if isinstance(error, TransientGitHubError) or error.outcome_unknown:
+        error.retry_after = _retry_after(reply.headers, now)
+    if isinstance(error, TransientGitHubError):
+        error.backoff = GITHUB_RATE_LIMIT_SECONDS if rate_limited else 1.0
+    return error
+
+
+def _messages(body: bytes) -> Iterator[str]:
+    """The messages in an error of GitHub's; none when a proxy or another program answered."""
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(content, dict):
+        return
+    errors = content.get("errors")
+    for part in [content.get("message"), *(errors if isinstance(errors, list) else [errors])][:5]:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            fields = [part["message"]] if part.get("message") else [part.get("field"), part.get("code")]
+            yield " ".join(text for text in fields if isinstance(text, str))
+
+
+def _is_rate_limit(reply: HttpReply, message: str) -> bool:
+    """Whether the reply reports a rate limit: status 429, or 403 with one of the signs that GitHub documents."""
+    if reply.status != 403 or _READ_ONLY.search(message):  # noqa: PLR2004
+        return reply.status == 429  # noqa: PLR2004
+    used_up = reply.headers.get("x-ratelimit-remaining", "").strip() == "0"
+    return used_up or "retry-after" in reply.headers or bool(_RATE_LIMIT.search(message))
+
+
+def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds to wait: of Retry-After (a number or a date), or until a used-up rate limit is reset."""
+    after = headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(after):
+        return float(after)
+    with suppress(ValueError, OverflowError):
+        from email.utils import parsedate_to_datetime
+
+        moment = parsedate_to_datetime(after)
+        return max(0.0, ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds())
+    reset = headers.get("x-ratelimit-reset", "").strip()
+    if headers.get("x-ratelimit-remaining", "").strip() == "0" and _SECONDS.fullmatch(reset):
+        return max(1.0, float(reset) - now.timestamp())
+    return None
+
+
+def _remedy(reply: HttpReply, redactor: Redactor) -> str | None:
+    match reply.status:
+        case 401:
+            return "the token was refused: check github-token; it may have expired"
+        case 403 | 404:
+            needed = quotable(reply.headers.get("x-accepted-github-permissions", ""), redactor)
+            return f"check the token's permissions{f'; this needs {needed}' if needed else ''}"
+    return None
+
+
+class _ApiObject(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class User(_ApiObject):
+    """An author. ``type`` is ``User``, ``Bot`` or ``Organization``."""
+
+    login: str
+    type: str = "User"
+
+
+class Comment(_ApiObject):
+    """A comment of a pull request, not of its diff."""
+
+    id: int
+    html_url: str = ""
+    body: str | None = None
+    user: User | None = None
+
+
+class ReviewComment(Comment):
+    """A comment on a line of a diff. ``line`` is None once the diff no longer has that line."""
+
+    path: str
+    line: int | None = None
+    pull_request_review_id: int | None = None
+    in_reply_to_id: int | None = None
+
+
+class SubmittedReview(Comment):
+    """A review: its own text, without the comments on lines."""
+
+
+class _Repository(_ApiObject):
+    full_name: str
+
+
+class _Head(_ApiObject):
+    sha: str
+    repo: _Repository | None = None
+
+
+class Pull(_ApiObject):
+    """A pull request."""
+
+    number: int
+    state: str
+    head: _Head
+
+
+class ChangedFile(_ApiObject):
+    """A file that a pull request changes. ``patch`` is None for a file that is binary or too large."""
+
+    filename: str
+    patch: str | None = None
+
+
+class ApiRun(_ApiObject):
+    """A workflow run. ``head_repository``: where its commit was pushed; None once that is deleted."""
+
+    id: int
+    event: str
+    conclusion: str | None = None
+    head_branch: str | None = None
+    head_sha: str
+    head_repository: _Repository | None = None
+
+    def is_of(self, repository: str, branch: str) -> bool:
+        """Whether it ran for a commit of a branch of the repository itself."""
+        owner = self.head_repository.full_name if self.head_repository else ""
+        return owner.lower() == repository.lower() and self.head_branch == branch
+
+
+class ApiArtifact(_ApiObject):
+    """An artifact of a workflow run."""
+
+    id: int
+    name: str
+    expired: bool = False
+
+
+R = TypeVar("R", bound=_ApiObject)
+
+
+def parse_object(kind: type[R], reply: object) -> R:
+    """Validate an object of a reply. Raises GitHubError, whose outcome is unknown: GitHub may have created it."""
+    try:
+        return kind.model_validate(reply)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        failed = GitHubError(f"{where}: {first['msg']}", operation=f"GitHub's reply is not a {kind.__name__}")
+        failed.outcome_unknown = True
+        raise failed from error
+
+
+def parse_pages(kind: type[R], pages: Iterable[Sequence[object]]) -> Iterator[R]:
+    """Validate the entries of all pages. Raises GitHubError."""
+    for page in pages:
+        for entry in page:
+            yield parse_object(kind, entry)

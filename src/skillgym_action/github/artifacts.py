@@ -14,8 +14,7 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.api_errors import GitHubError
-from skillgym_action.github.api_objects import ApiArtifact, ApiRun, parse_pages
+from skillgym_action.github.api import ApiArtifact, ApiRun, GitHubError, parse_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
-from skillgym_action.limits import MAX_EVENT_BYTES
 from skillgym_action.model.errors import UsageError
-from skillgym_action.model.links import Links
+from skillgym_action.model.report import Links
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MAX_EVENT_BYTES = 32 * 1024 * 1024  # of the payload; GitHub's have at most 25 MB
 PULL_REQUEST_EVENTS = ("pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment")
 EVENTS_WITH_SECRETS = ("pull_request_target", "workflow_run")  # also for commits of untrusted contributors
 EVENTS_ON_BRANCHES = ("push", "workflow_dispatch")  # a branch may be the head of a pull request
@@ -43,7 +43,8 @@ class GitHubEvent:
     group is to be merged into; ``merge``: GitHub's test merge of the head, which actions/checkout checks out.
     ``base_branch``: the one of ``base``; ``default_branch``: of the repository, where the payload has it. ``ref`` and
     ``sha``: what the workflow runs for; ``ref_protected``: whether the branch is protected. ``job``: the job's id.
-    ``workflow``: the file name of the workflow, if it is one of this repository.
+    ``workflow``: the file name of the workflow, if it is one of this repository. ``named_commit``: whether the workflow
+    names the head in the input ``commit``, without saying whose it is.
     """
 
     name: str
@@ -65,6 +66,7 @@ class GitHubEvent:
     sha: str = ""
     job: str = ""
     workflow: str | None = None
+    named_commit: bool = False
 
     @property
     def branch(self) -> str | None:
@@ -88,14 +90,14 @@ class GitHubEvent:
         The payload of a comment on a pull request does not say which commit it is about; without its usual payload, no
         event with secrets does.
         """
-        if self.name == "issue_comment":
-            return self.head is None
+        if self.named_commit or self.name == "issue_comment":
+            return self.named_commit or self.head is None
         return self.name in EVENTS_WITH_SECRETS and (self.head is None or self.from_fork)
 
     @property
     def detached(self) -> bool:
         """Whether the job's own check is on another commit than the one the run is about."""
-        return self.name == "workflow_run"
+        return self.named_commit or self.name == "workflow_run"
 
     @property
     def read_only_reason(self) -> str | None:
@@ -188,6 +190,7 @@ def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
         return None
     payload = _payload(environment.get("GITHUB_EVENT_PATH", ""))
     head, pull = _head_and_pull(payload, name, environment, repository)
+    named = _named_commit(environment.get("INPUT_COMMIT", "").strip(), name)
     server_url = environment.get("GITHUB_SERVER_URL", "").rstrip("/") or "https://github.com"
     return GitHubEvent(
         name=name,
@@ -198,7 +201,7 @@ def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
         run_id=_number(environment, "GITHUB_RUN_ID"),
         run_attempt=_number(environment, "GITHUB_RUN_ATTEMPT"),
         actor=environment.get("GITHUB_ACTOR", ""),
-        head=head,
+        head=named or head,
         pull=pull,
         base=_base(payload, name),
         merge=_merge(name, environment),
@@ -209,7 +212,22 @@ def github_event(environment: Mapping[str, str]) -> GitHubEvent | None:
         sha=environment.get("GITHUB_SHA", ""),
         job=environment.get("GITHUB_JOB", ""),
         workflow=_workflow(environment.get("GITHUB_WORKFLOW_REF", ""), repository),
+        named_commit=named is not None,
     )
+
+
+def _named_commit(sha: str, name: str) -> Head | None:
+    """The commit in the input ``commit``, of an unknown repository. Raises UsageError."""
+    if not sha:
+        return None
+    if name != "workflow_dispatch":
+        raise UsageError(
+            f"the event {name} does not use the input commit",
+            remedy="leave it out, or start the workflow with workflow_dispatch, which needs write access",
+        )
+    if not _SHA.fullmatch(sha):
+        raise UsageError(f"input commit: {sha!r} is not the full id of a commit", remedy="give all 40 digits")
+    return Head(sha=sha)
 
 
 def _workflow(ref: str, repository: str) -> str | None:

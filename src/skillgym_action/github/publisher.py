@@ -1,4 +1,4 @@
-"""Publishes a run on its pull request: a comment while it runs, then the report, review comments and a commit status.
+"""Publishes a run on its pull request: a comment while it runs, then the report, review comments and a status.
 
 Nothing here raises: what GitHub refuses becomes a note, and the verdict of the run does not change.
 """
@@ -8,38 +8,35 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.api_errors import GitHubError
-from skillgym_action.github.comment import StickyComment
-from skillgym_action.github.judged_commit import is_judged, other_commit, without_verdict
+from skillgym_action.github.api import GitHubError
+from skillgym_action.github.comment import ProgressCounter, StickyComment
 from skillgym_action.github.publish_log import PublishLog
-from skillgym_action.github.pull_request import NoPullRequestError, PullRequest, find_pull_request
-from skillgym_action.github.review import Review
-from skillgym_action.github.running_comment import ProgressCounter
-from skillgym_action.github.status import CommitStatus, status_context
-from skillgym_action.limits import (
-    GITHUB_SHARE_OF_THE_END,
-    GITHUB_SHARE_OF_THE_STATUS,
-    SECONDS_AFTER_CANCELLATION,
-)
+from skillgym_action.github.review import NoPullRequestError, PullRequest, Review, find_pull_request
 from skillgym_action.model.errors import ConfigError, Problem
-from skillgym_action.reporters import markdown
-from skillgym_action.reporters.markdown_early_end import early_end_comment
-from skillgym_action.reporters.wording import RED
-from skillgym_action.text.escaping import terminal_line
+from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.model.limits import COMMIT_CHARACTERS, SECONDS_AFTER_CANCELLATION
+from skillgym_action.model.report import Decision
+from skillgym_action.model.verdicts import RED
+from skillgym_action.reports.markdown import report as markdown
+from skillgym_action.reports.markdown.run_without_report import run_without_report_comment
+from skillgym_action.reports.wording.results import counts_in_words, headline, is_unverified
+from skillgym_action.text.escaping import clipped, terminal_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from skillgym_action.github.api import GitHubApi
     from skillgym_action.github.event import GitHubEvent
-    from skillgym_action.github.publish_options import PublisherOptions
-    from skillgym_action.model.early_end import EarlyEnd
+    from skillgym_action.github.options import PublisherOptions
     from skillgym_action.model.execution import Execution
+    from skillgym_action.model.report import RunReport, RunWithoutReport
     from skillgym_action.model.result import Result
-    from skillgym_action.model.run_report import RunReport
-    from skillgym_action.reporters.markdown_excerpts import SessionExcerpts
+    from skillgym_action.reports.markdown.rows import SessionExcerpts
     from skillgym_action.text.redaction import Redactor
 
+GITHUB_SHARE_OF_THE_END = 0.5  # of those, kept for the end of the run while it goes on
+GITHUB_SHARE_OF_THE_STATUS = 0.25  # of those, kept for the final status while the comment is written
+MAX_STATUS_CHARACTERS = 140  # GitHub takes no longer description of a commit status
 EMPTY_TOKEN = Problem(
     message="nothing is written on GitHub: the input github-token is empty",
     remedy="check that the secret it names exists and is passed to this workflow; without the input, the job's own "
@@ -120,13 +117,14 @@ class Publisher:
         if status := self._status:
             self._attempt("status", lambda: status.judged_other(report.commit) if warning else status.decided(report))
         superseded = self._comment and self._comment.superseded_by
-        if self._pull and self._options.review_comments and not (report.cancelled or warning or superseded):
+        unreviewed = report.cancelled or warning or superseded or is_unverified(report)
+        if self._pull and self._options.review_comments and not unreviewed:
             marker = markdown.marker(self._options.comment_id)
             review = Review(self._api, self._event.repository, self._pull, marker=marker)
             self._attempt("review", lambda: review.update(report))
         return self._published(*filter(None, (warning,)))
 
-    def publish_early_end(self, end: EarlyEnd, *, creates: bool) -> PublishLog:
+    def publish_run_without_report(self, end: RunWithoutReport, *, creates: bool) -> PublishLog:
         """Write that the run ended without a report. ``creates``: write a comment also where there is none yet."""
         self._ended = True
         if publishes_anything(self._options, self._event):
@@ -135,12 +133,12 @@ class Publisher:
             links, hidden = replace(self._links, commit=self._sha), self._hidden
 
             def body(limit: int) -> str:
-                text = early_end_comment(end, comment.replaced, links=links, limit=limit, **hidden)
+                text = run_without_report_comment(end, comment.replaced, links=links, limit=limit, **hidden)
                 return self._redactor.text(text)
 
             self._attempt("comment", lambda: comment.write(body, create=creates))
         if status := self._status:
-            self._attempt("status", lambda: status.ended_early(end))
+            self._attempt("status", lambda: status.run_without_report(end))
         return self._published()
 
     def _published(self, *warnings: Problem) -> PublishLog:
@@ -219,7 +217,7 @@ class Publisher:
         """The warning that another commit was judged than the one that comment and status stand for."""
         head = self._sha
         is_shown = self._comment or self._status or (self._pull and self._options.review_comments)
-        if head is None or not is_shown or is_judged(report, self._event, head):
+        if head is None or not is_shown or is_unverified(report) or is_judged(report, self._event, head):
             return None
         return other_commit(report, self._event, head, stored=not self._began)
 
@@ -268,10 +266,112 @@ def publishes_anything(options: PublisherOptions, event: GitHubEvent) -> bool:
 def required_permissions(options: PublisherOptions, event: GitHubEvent) -> str:
     """Return the permissions that a job with these options needs, as YAML to copy into its workflow."""
     lines = ["permissions:", "  contents: read"]
-    if event.detached:
+    if event.name == "workflow_run":
         lines.append("  actions: read")
     if options.comment != "off" or options.review_comments:
         lines.append("  pull-requests: write")
     if _wants_status(options, event):
         lines.append("  statuses: write")
     return "\n".join(lines)
+
+
+# --- the judged commit --------------------------------------------------------------------------------
+
+# Events whose workflows check out the default branch or the base branch, unless they name another commit -> its ref.
+REFS = {
+    "pull_request_target": "${{ github.event.pull_request.head.sha }}",
+    "workflow_run": "${{ github.event.workflow_run.head_sha }}",
+    "issue_comment": "refs/pull/${{ github.event.issue.number }}/merge",
+}
+
+
+def is_judged(report: RunReport, event: GitHubEvent, head: str) -> bool:
+    """Whether the report is about the commit ``head``, or about a merge of it.
+
+    A job without git is trusted to have what its event checks out, but not what its workflow names.
+
+    A checkout may have another commit than the one that the run reports on.
+    """
+    if report.commit is None:
+        return not (event.name in REFS or event.named_commit)
+    return report.commit in (head, event.merge) or head in report.merge_parents
+
+
+def other_commit(report: RunReport, event: GitHubEvent, head: str, *, stored: bool) -> Problem:
+    """What to say where another commit than ``head`` was judged. ``stored``: by an earlier job."""
+    judged = (
+        f"commit {report.commit[:COMMIT_CHARACTERS]} was judged"
+        if report.commit
+        else "it is unknown which commit was judged"
+    )
+    if stored:
+        remedy = "let the workflow that runs the suites check out the commit of its event, with git: no ref"
+    elif ref := "${{ inputs.commit }}" if event.named_commit else REFS.get(event.name):
+        remedy = f"check out the head (actions/checkout with ref: {ref}), or run on pull_request"
+    else:
+        remedy = "check out the commit of the event: actions/checkout without ref"
+    return Problem(message=f"{judged}, not {head[:COMMIT_CHARACTERS]}, which this run reports on", remedy=remedy)
+
+
+def without_verdict(report: RunReport, reason: Problem) -> RunReport:
+    """The report as it may be shown on a commit that was not judged: inconclusive, whatever the verdict is."""
+    own = report.decision.reasons if report.decision else ()
+    decision = Decision(verdict="inconclusive", exit_code=ExitCode.INCONCLUSIVE, reasons=(str(reason), *own))
+    return replace(report, decision=decision)
+
+
+# --- the commit status --------------------------------------------------------------------------------
+
+STATES = {
+    "passed": "success",
+    "failed": "failure",
+    "inconclusive": "error",
+    "not-gated": "success",
+    "unverified": "pending",
+}
+
+
+def status_context(comment_id: str) -> str:
+    """Return the name of the status for a comment id. Branch rules require a status by this name."""
+    return "skillgym-action" if comment_id == "default" else f"skillgym-action/{comment_id}"
+
+
+class CommitStatus:
+    """The status of one context on one commit. ``run``: the URL of the workflow run. Methods raise GitHubError.
+
+    A verdict that branch rules can require, where the job's own check is on another commit.
+    """
+
+    def __init__(self, api: GitHubApi, repository: str, sha: str, *, context: str, run: str | None) -> None:
+        self._api, self._path, self._sha = api, f"/repos/{repository}/statuses/{sha}", sha
+        self._fields = {"context": context} | ({"target_url": run} if run else {})
+
+    def pending(self) -> None:
+        """Set the status of a run that has begun."""
+        self._set("pending", "running")
+
+    def decided(self, report: RunReport) -> None:
+        """Set the verdict, with the totals as the description. Of an unverified report nothing is repeated."""
+        if report.decision is None:
+            raise ValueError("the report has no decision")
+        verdict = f"{headline(report)}: {counts_in_words(report.totals())}"
+        unverified = f"unverified: a maintainer runs it on {self._sha}"
+        self._set(STATES[report.decision.verdict], unverified if is_unverified(report) else verdict)
+
+    def judged_other(self, commit: str | None) -> None:
+        """Set the status where another commit, or an unknown one, was judged: nothing is known about this one."""
+        self._set(
+            "error", f"{commit[:COMMIT_CHARACTERS] if commit else 'an unknown commit'} was judged, not this commit"
+        )
+
+    def unfinished(self) -> None:
+        """Set the status of a run that ended without a verdict."""
+        self._set("error", "ended without a report")
+
+    def run_without_report(self, end: RunWithoutReport) -> None:
+        """Set the status of a run that ended without a report: its first problem."""
+        self._set("error", str(end.problems[0]))
+
+    def _set(self, state: str, description: str) -> None:
+        text = clipped(terminal_line(description), MAX_STATUS_CHARACTERS)
+        self._api.post(self._path, {"state": state, "description": text, **self._fields}, repeatable=True)

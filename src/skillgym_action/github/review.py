@@ -1,4 +1,4 @@
-"""Review comments on cases that are not green, at lines where the pull request changes the case."""
+"""The pull request of a run, and review comments at lines where it changes cases that are not green."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from skillgym_action.github.api_objects import (
-    ChangedFile,
-    ReviewComment,
-    SubmittedReview,
-    parse_object,
-    parse_pages,
-)
+from skillgym_action.github.api import ChangedFile, Pull, ReviewComment, SubmittedReview, parse_object, parse_pages
 from skillgym_action.github.comment import own_comments
-from skillgym_action.limits import COMMIT_CHARACTERS, MAX_REVIEW_CHARACTERS, MAX_REVIEW_COMMENTS
-from skillgym_action.reporters.failed_assertions import failed_assertions
-from skillgym_action.reporters.wording import RED, case_name, cause, runner_id
+from skillgym_action.github.event import PULL_REQUEST_EVENTS
+from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.verdicts import RED
+from skillgym_action.reports.wording.failed_assertions import failed_assertions
+from skillgym_action.reports.wording.results import case_name, cause, runner_id
 from skillgym_action.text.escaping import clipped, markdown_code_block, markdown_code_span, markdown_inline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from skillgym_action.github.api import GitHubApi
-    from skillgym_action.github.pull_request import PullRequest
+    from skillgym_action.github.event import GitHubEvent, Head
+    from skillgym_action.model.report import RunReport
     from skillgym_action.model.result import Result
-    from skillgym_action.model.run_report import RunReport
 
+MAX_REVIEW_COMMENTS = 20
+MAX_REVIEW_CHARACTERS = 6_000  # about the failures of a case, before they are escaped; as many again for evidence
 _NAME, _RUNNERS = 120, 10  # characters; runners of a case that are listed
 _NO_LIMIT = 10**9  # a line after all others
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
@@ -244,3 +242,58 @@ def _evidence(results: list[Result], most: int) -> Iterator[str]:
 
 def _runner(result: Result) -> str:
     return markdown_code_span(clipped(runner_id(result), _NAME))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PullRequest:
+    """A pull request of the event's repository. ``head_sha``: its newest commit when it was looked up."""
+
+    number: int
+    head_sha: str
+
+
+class NoPullRequestError(Exception):
+    """There is no pull request, or more than one. ``unexpected``: whether users may expect a comment on one."""
+
+    def __init__(self, message: str, *, unexpected: bool) -> None:
+        super().__init__(message)
+        self.unexpected = unexpected
+
+
+def find_pull_request(api: GitHubApi, event: GitHubEvent) -> PullRequest:
+    """Return the pull request of an event. Raises NoPullRequestError, GitHubError.
+
+    Artifacts and names of branches are untrusted, and do not decide it.
+    """
+    if event.pull is not None:
+        if event.head:
+            return PullRequest(number=event.pull, head_sha=event.head.sha)
+        found = parse_object(Pull, api.get(f"/repos/{event.repository}/pulls/{event.pull}"))
+        return PullRequest(number=found.number, head_sha=found.head.sha)
+    if event.head is None or not (event.named_commit or (event.head.branch and event.head.repository)):
+        if event.name in PULL_REQUEST_EVENTS:
+            raise NoPullRequestError(f"the payload of the event {event.name} names none", unexpected=True)
+        raise NoPullRequestError(f"the event {event.name} belongs to no pull request", unexpected=False)
+    matching = _open_pulls(api, event.repository, event.head)
+    if len(matching) != 1:
+        how_many = f"{len(matching)} open pull requests have" if matching else "no open pull request has"
+        whose = f" of {event.head.repository}" if event.head.repository else ""
+        message = f"{how_many} the commit {event.head.sha[:COMMIT_CHARACTERS]}{whose} as its head"
+        raise NoPullRequestError(message, unexpected=bool(matching) or event.detached)
+    return PullRequest(number=matching[0].number, head_sha=matching[0].head.sha)
+
+
+def _open_pulls(api: GitHubApi, repository: str, head: Head) -> list[Pull]:
+    """Open pull requests with this head. Branch and owner only narrow the search: commit and repository decide.
+
+    A head without a repository may be of any.
+    """
+    narrowed = {"head": f"{head.repository.partition('/')[0]}:{head.branch}"} if head.repository else {}
+    pulls = parse_pages(Pull, api.pages(f"/repos/{repository}/pulls", state="open", **narrowed))
+    return [
+        pull
+        for pull in pulls
+        if pull.state == "open"
+        and pull.head.sha == head.sha
+        and (not head.repository or (pull.head.repo and pull.head.repo.full_name.lower() == head.repository.lower()))
+    ]

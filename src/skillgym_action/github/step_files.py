@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
-
-from skillgym_action.filesystem.ownership import chown_tree
-from skillgym_action.limits import MAX_STEP_SUMMARY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+MAX_STEP_SUMMARY_BYTES = 1_048_576  # GitHub drops the whole summary of a step when it is larger
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -77,3 +76,18 @@ def give_to_owner(paths: Iterable[Path], directory: Path) -> None:
             if home in folder.parents:
                 os.chown(folder, owner.st_uid, owner.st_gid, follow_symlinks=False)
         chown_tree(path, owner.st_uid, owner.st_gid)
+
+
+def chown_tree(root: str | os.PathLike[str], uid: int, gid: int) -> None:
+    """Change the owner of ``root`` and of all below it; of links themselves, not of their targets. Raises OSError.
+
+    Only for folders that no other program changes.
+    """
+    os.chown(root, uid, gid, follow_symlinks=False)
+    folders = [os.fspath(root)] if stat.S_ISDIR(os.lstat(root).st_mode) else []
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                os.chown(entry.path, uid, gid, follow_symlinks=False)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)

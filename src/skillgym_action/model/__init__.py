@@ -1,1 +1,1 @@
-"""The nouns: suite, case, execution, session, result, run report, verdicts, errors. Imports no other room."""
+"""The nouns: suite, case, execution, session, result, run report, verdicts; errors, limits. Imports no package."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
-from skillgym_action.model.verdicts import JUDGED, NOT_BY_ASSERTIONS
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
-    from skillgym_action.model.result import Judgement, Outcome
-    from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, SkillUnderTest
 
 SkillVersion = Literal["head", "base", "none"]
 """Which version of the skills under test an arm has: that of the checkout, that of the merge base, or none."""
+
 WITH_SKILL, WITHOUT_SKILL, OLD_SKILL = "with_skill", "without_skill", "old_skill"
+
 SKILL_LOADS = frozenset({"skill-trigger", "skill-used"})
 """Types of the assertions that a skill is loaded, or is not: they would only compare what the arms were made of."""
+
 SKILL_ARMS: dict[str, SkillVersion] = {WITH_SKILL: "head", WITHOUT_SKILL: "none", OLD_SKILL: "base"}
 
 
@@ -33,6 +31,22 @@ class OverlayFile:
     path: str
     content: bytes = field(repr=False)
     mode: int = 0o644
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillUnderTest:
+    """A skill that is installed into the workspace of each session, where the runner's agent looks for skills.
+
+    ``name``: from the frontmatter of its SKILL.md, also the name of the installed folder. ``folder``: the absolute path
+    of the folder of its SKILL.md. ``packaging`` ``plugin``: it is a whole plugin, for agents that load plugins;
+    ``in-plugin``: a skill of such a plugin, for agents that do not. ``origin``: of a version of another commit, the
+    folder that it has in the checkout.
+    """
+
+    name: str
+    folder: Path
+    packaging: Literal["skill", "plugin", "in-plugin"] = "skill"
+    origin: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,45 +97,3 @@ class Arm:
         )
         names = tuple(name for name, _ in self.env)
         return self.name, files, self.remove, home, names, self.without_env, self.command_args, self.skill
-
-
-def arms_of_case(suite: BenchmarkSuite, case: BenchmarkCase) -> tuple[Arm, ...]:
-    """The arms that a case runs in.
-
-    A prompt that calls a skill by name cannot run without it, and cases that only ask whether a skill loads have
-    nothing to compare with.
-    """
-    skills = (case.workspace or suite.workspace).skills
-    if case.trigger or (case.assertions and all(assertion.type in SKILL_LOADS for assertion in case.assertions)):
-        return tuple(arm for arm in suite.arms if arm.decides)
-    if any(_calls(case.prompt, skill.name) for skill in skills):
-        return tuple(arm for arm in suite.arms if arm.decides or arm.skill != "none")
-    return suite.arms
-
-
-def case_in_arm(case: BenchmarkCase, arm: Arm) -> BenchmarkCase:
-    """The case with the assertions that it has in an arm."""
-    if arm.decides:
-        return case
-    kept = tuple(assertion for assertion in case.assertions if assertion.type not in SKILL_LOADS)
-    return case if len(kept) == len(case.assertions) else replace(case, assertions=kept)
-
-
-def compared(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
-    """The outcomes that are compared between arms."""
-    return tuple([outcome for outcome in outcomes if not outcome.advisory and outcome.type not in SKILL_LOADS])
-
-
-def held_assertions(judgement: Judgement) -> tuple[bool | None, ...]:
-    """Whether each assertion that is compared counts as held; () unless the session was judged."""
-    if judgement.status not in JUDGED:
-        return ()
-    exceeded = judgement.origin in NOT_BY_ASSERTIONS
-    found = tuple(False if exceeded else outcome.passed for outcome in compared(judgement.outcomes))
-    return found or (not exceeded,)
-
-
-def _calls(prompt: str, skill: str) -> bool:
-    """Whether a prompt begins with ``/SKILL`` or ``/PLUGIN:SKILL``."""
-    first = prompt.split(maxsplit=1)[0] if prompt.strip() else ""
-    return first.startswith("/") and first[1:].rpartition(":")[2] == skill

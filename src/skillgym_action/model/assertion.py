@@ -1,20 +1,21 @@
-"""The contract of assertions, and of the context they are evaluated in."""
+"""The contract of assertions, of the context they are evaluated in, and of the container of a case."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     import regex
 
-    from skillgym_action.model.case_container import CaseContainer
+    from skillgym_action.model.containers import ContainerCommand
     from skillgym_action.model.judge_question import JudgeInfo, Poll, Question, T
-    from skillgym_action.model.result import FunctionReply, Judgement, Outcome
+    from skillgym_action.model.judgement import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture, Invocation
-    from skillgym_action.model.session_report import SessionReport
+    from skillgym_action.model.session_report import SessionReport, Trouble
     from skillgym_action.model.verdicts import FailureClass
 
 
@@ -129,6 +130,14 @@ class AssertionContext(Classifier, Protocol):
     @property
     def files(self) -> Files: ...
 
+    def decided(self, assertion: Assertion, seen: Callable[[], AssertionContext] | None = None) -> tuple[Outcome, ...]:
+        """The outcomes of an assertion: decided by the texts as they are, explained by the texts without secrets.
+
+        Other assertions, which start programs or ask the judge, see texts without secrets only. ``seen``: returns the
+        context that the assertion gets; None: this one.
+        """
+        ...
+
     @property
     def timeout(self) -> float:
         """The case's time limit in seconds."""
@@ -220,4 +229,63 @@ class Assertion(Protocol):
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Evaluate the assertion. One outcome; for a check one per collected failure."""
+        ...
+
+
+class CaseContainer(Protocol):
+    """The container of a session. All operations raise OSError if it is gone, or the engine refuses."""
+
+    @property
+    def image_user(self) -> str:
+        """The user that the image sets."""
+        ...
+
+    @property
+    def workdir(self) -> str:
+        """The folder that the agent works in; absolute."""
+        ...
+
+    def put(self, folder: Path, path: str) -> None:
+        """Copy a folder of this machine to the absolute ``path``, with root as the owner and everybody as reader.
+
+        What is there already stays, unless it has the path of one of the files. Links are copied as links.
+        """
+        ...
+
+    def read(self, path: str, size: int) -> bytes | None:
+        """The content of a regular file; None: there is none, or it has more than ``size`` bytes."""
+        ...
+
+    def run(self, command: ContainerCommand) -> CommandResult:
+        """Run a program to its end, with its output in artifacts. Afterwards no process is left in the container."""
+        ...
+
+    def pause(self, seconds: float) -> None:
+        """Wait. Raises InterruptedError, an OSError, once the run is cancelled."""
+        ...
+
+
+class ContainerPreparation(Protocol):
+    """What is done in the container of a session before its agent starts."""
+
+    def prepare(self, container: CaseContainer) -> Trouble | None:
+        """Prepare the container; why the session cannot begin, if so. Raises OSError."""
+        ...
+
+
+class ContainerSolution(Protocol):
+    """A reference solution that is a program: it is run in the container in place of an agent."""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What is run, in the working directory of the agent."""
+        ...
+
+    @property
+    def env(self) -> tuple[tuple[str, str], ...]:
+        """Environment variables for it."""
+        ...
+
+    def preparation(self, usual: ContainerPreparation | None) -> ContainerPreparation:
+        """The preparation of a session that runs the solution, in place of the usual one."""
         ...

@@ -5,15 +5,15 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.result import Failure, Judgement
+from skillgym_action.model.judgement import Failure, Judgement
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, GREEN, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from skillgym_action.model.execution import Execution
+    from skillgym_action.model.report import RunReport
     from skillgym_action.model.result import Result
-    from skillgym_action.model.run_report import RunReport
     from skillgym_action.model.suite import BenchmarkCase
 
 

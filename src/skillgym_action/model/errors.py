@@ -4,6 +4,7 @@
     ├── UsageError                INVALID_INPUT: an option, an action input or an environment variable
     ├── ConfigError               INVALID_INPUT: the configuration file
     ├── SuiteError                INVALID_INPUT: a suite file or a case in it
+    ├── PlugInError               INVALID_INPUT: a package that adds an agent, a format, a reporter or a sandbox
     ├── InstallError              INCONCLUSIVE: an agent's CLI cannot be installed; in a run it is trouble of a session
     ├── SandboxError              INCONCLUSIVE: containers cannot be made; in a session it is trouble of the session
     ├── EngineError               INCONCLUSIVE: the cluster that runs sessions is lost or has no workers
@@ -22,16 +23,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
-from skillgym_action.limits import (
-    MAX_CORRECTED_WORD_CHARACTERS,
-    MAX_CORRECTION_CANDIDATES,
-    MAX_PROBLEM_CHARACTERS,
-    MAX_REMEDY_CHARACTERS,
-)
 from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.model.limits import MAX_CORRECTION_CANDIDATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+MAX_PROBLEM_CHARACTERS = 5_000  # of a problem: texts from users' files may be of any length
+MAX_REMEDY_CHARACTERS = 1_000  # also of a key path
+MAX_CORRECTED_WORD_CHARACTERS = 100  # longer words are not taken for typing errors: comparing takes quadratic time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +81,8 @@ class SkillgymError(Exception):
     exit_code: ClassVar[ExitCode] = ExitCode.INTERNAL_ERROR
     reported = False
     """Whether the run had written its report when it was raised."""
+    warnings: tuple[Problem, ...] = ()
+    """What is printed before the problems, since nothing else will show it."""
 
     def __init__(self, message: str, *, remedy: str | None = None, problems: tuple[Problem, ...] = ()) -> None:
         """``problems``: instead of the single one that ``message`` and ``remedy`` make."""
@@ -111,6 +113,12 @@ class ConfigError(SkillgymError):
 
 class SuiteError(SkillgymError):
     """A suite file is wrong."""
+
+    exit_code = ExitCode.INVALID_INPUT
+
+
+class PlugInError(SkillgymError):
+    """A plug-in, which was named, cannot be loaded, or has another interface."""
 
     exit_code = ExitCode.INVALID_INPUT
 

@@ -1,39 +1,22 @@
-"""The plan: runners, executions (a case on a runner), and what cannot be executed."""
+"""The plan: executions (a case on a runner in an arm), what cannot be executed, and what ``--changed-only`` selects."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-from skillgym_action.model.hooks import NO_HOOKS, Hooks
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from skillgym_action.model.arm import Arm
     from skillgym_action.model.errors import Problem
-    from skillgym_action.model.quarantine import Quarantine
     from skillgym_action.model.resource_limits import ResourceLimits
-    from skillgym_action.model.selection import CaseSelection
+    from skillgym_action.model.result import Quarantine
+    from skillgym_action.model.runner import Runner
     from skillgym_action.model.session import AgentConfig
-    from skillgym_action.model.session_report import Trouble
-    from skillgym_action.model.shard_plan import PlanContents
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Runner:
-    """A configured agent; promptfoo calls it a provider, AgentV a target.
-
-    ``path_key``: its id as one path segment. ``problem``: why it cannot be used. ``trouble``: why its CLI is missing;
-    its executions end with it. ``warnings``: what is probably a mistake in its configuration.
-    """
-
-    id: str
-    path_key: str
-    agent: AgentConfig
-    hooks: Hooks = NO_HOOKS
-    problem: Problem | None = None
-    trouble: Trouble | None = None
-    warnings: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,6 +80,60 @@ class Unrunnable:
     invalid: Invalid
 
 
+SelectedFor = Literal["input", "declared", "not-mapped", "configuration", "nothing"]
+"""What a changed file selects, and why: the cases whose input it is; the suites that ``inputs:`` of the configuration
+lists for it; all cases, since no suite names it, or since it is a configuration file; no case."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectingFile:
+    """A file that differs from the base, relative to the root of the repository; the ``executions`` that it selects."""
+
+    path: str
+    reason: SelectedFor
+    executions: frozenset[int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaseSelection:
+    """The selected executions of a plan, by index, of ``total``.
+
+    ``base``: the commit that files were compared with; None: unknown, so that all are selected. ``note``: why all are,
+    where that does not follow from a changed file. ``files``: all changed ones, sorted. ``unstored``: executions that
+    are not selected, and run since the store has no result of them.
+    """
+
+    selected: frozenset[int]
+    total: int
+    base: str | None = None
+    note: str | None = None
+    files: tuple[SelectingFile, ...] = ()
+    unstored: frozenset[int] = frozenset()
+
+    @property
+    def left_out(self) -> int:
+        """How many executions are not selected."""
+        return self.total - len(self.selected)
+
+    def reasons(self) -> Iterable[SelectingFile]:
+        """The files that select something, those first that select most."""
+        effective = [file for file in self.files if file.executions]
+        return sorted(effective, key=lambda file: (file.reason not in SELECTS_ALL, -len(file.executions), file.path))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanContents:
+    """The executions of a plan, and its invalid cases: their number, and the SHA-256 of ``names``, in hexadecimal."""
+
+    executions: int
+    digest: str
+
+    @classmethod
+    def of(cls, names: Sequence[tuple[Key, int | None]]) -> PlanContents:
+        """``names``: keys, with the number of repetitions if the case has its own; in the order of the plan."""
+        return cls(executions=len(names), digest=sha256(json.dumps(names).encode()).hexdigest())
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """What will run, and what cannot. Entries are numbered by ``index`` in the order in which reports show them.
@@ -118,3 +155,26 @@ class Plan:
     selection: CaseSelection | None = None
     shards_digest: str | None = None
     all_shards: PlanContents | None = None
+
+
+Key = tuple[str, str, str, str | None]
+"""Path of the suite, id of the case, id of the runner, name of the arm."""
+
+SELECTS_ALL: frozenset[SelectedFor] = frozenset({"not-mapped", "configuration"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectionSummary:
+    """What reports say of a selection: ``selected`` executions of ``total``, for a ``reason`` in words.
+
+    ``base``: the commit that files were compared with, if there was one. ``left_out``: executions that are not in the
+    run, since they were not selected and no earlier result stands for them. ``unstored``: those that ran although they
+    were not selected, since the store has no result of them.
+    """
+
+    selected: int
+    total: int
+    reason: str
+    base: str | None = None
+    left_out: int = 0
+    unstored: int = 0

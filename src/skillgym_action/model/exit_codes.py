@@ -13,7 +13,7 @@ class ExitCode(IntEnum):
     FAILED = 1
     """The gate failed the run."""
     INVALID_INPUT = 2
-    """An option, an action input, the configuration or a suite file is invalid, or no suite was found."""
+    """An option, an action input, the configuration, a suite file or a plug-in is invalid, or no suite was found."""
     INCONCLUSIVE = 3
     """The run could not be judged, or a result could not be written."""
     INTERNAL_ERROR = 70
@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
 EXIT_CODES = {
     ExitCode.PASSED: "the run passed or was not gated, or the command succeeded",
     ExitCode.FAILED: "the run failed, or a check found a problem",
-    ExitCode.INVALID_INPUT: "usage, configuration or suite error, or nothing to run",
+    ExitCode.INVALID_INPUT: "usage, configuration, suite or plug-in error, a judge is missing, or nothing to run",
     ExitCode.INCONCLUSIVE: "inconclusive: sessions could not be judged, or results could not be written",
     ExitCode.CANCELLED: "cancelled by SIGINT or SIGTERM; results so far are reported",
     ExitCode.INTERNAL_ERROR: "internal error; please report it, and attach the file that the message names",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from math import isfinite
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -41,6 +42,16 @@ def from_json(cls: type[T], value: Mapping[str, Any]) -> T:
     Raises TypeError for a missing key, ValueError for an unknown ``type`` of a tagged union.
     """
     return cls(**{name: read(value[key]) for name, key, read in _readers(cls) if key in value})
+
+
+def as_json(value: object) -> Any:
+    """A value from a document as JSON can have it: keys are texts, and what JSON has no value for is its text."""
+    if isinstance(value, dict):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(as_json, value))
+    is_plain = isinstance(value, str | bool | int | NoneType) or (isinstance(value, float) and isfinite(value))
+    return value if is_plain else str(value)
 
 
 def _plain(value: Any) -> Any:

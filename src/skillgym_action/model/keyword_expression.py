@@ -6,11 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_KEYWORD_EXPRESSION_CHARACTERS
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+MAX_KEYWORD_EXPRESSION_CHARACTERS = 300  # each parenthesis is a level of the parser
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _OPERATORS = ("and", "or", "not")
 

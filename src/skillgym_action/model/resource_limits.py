@@ -7,16 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal
 
-from skillgym_action.limits import (
-    MAX_PROCESS_LIMIT,
-    MAX_QUOTED_LIMIT_CHARACTERS,
-    MAX_RESOURCE_LIMIT_BYTES,
-    MIN_RESOURCE_LIMIT_BYTES,
-)
+from skillgym_action.model.limits import MAX_PROCESS_LIMIT, MAX_RESOURCE_LIMIT_BYTES, MIN_RESOURCE_LIMIT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+MAX_QUOTED_LIMIT_CHARACTERS = 60  # of a wrong limit that a message quotes
 NO_LIMIT: Final = "none"
 LIMIT_FIELDS = {"memory": "memory", "disk": "disk", "processes": "processes", "fileSize": "file_size"}
 """Key in files and options -> field of ``ResourceLimits``."""

@@ -1,10 +1,10 @@
-"""A session with an agent: what is started (config, session, invocation), and what is seen of it (capture)."""
+"""A session with an agent: what is started, what is seen of it (capture), and what is stored of it (artifacts)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -136,8 +136,16 @@ class Watcher(Protocol):
     """Gets each line of a program's output while it runs."""
 
     @property
-    def finished(self) -> bool:
-        """Whether the program has printed its result, hence is expected to exit."""
+    def finished(self) -> int:
+        """How many results the program has printed, if it has printed its last one, hence is expected to exit; else 0.
+
+        Any other event after a result means that the program goes on.
+        """
+        ...
+
+    @property
+    def has_result(self) -> bool:
+        """Whether no other event came after the last result; whether helpers still work does not matter."""
         ...
 
     @property
@@ -195,7 +203,10 @@ class Output(Protocol):
     """The output of a process, in a file: read lazily, never as a whole."""
 
     def lines(self) -> Iterator[str]:
-        """Lines without line ends; bytes that are not UTF-8 replaced; lines that are too long cut."""
+        """Lines without line ends; bytes that are not UTF-8 replaced.
+
+        Only a line of which not all was read has a line end: before a note of its size.
+        """
         ...
 
     def tail(self, size: int) -> str:
@@ -228,11 +239,74 @@ class Progress:
     """Progress of an agent, read from one line of its output.
 
     ``step``: id of the model round that it belongs to. ``usage``: tokens of that round so far. ``finished``: the agent
-    has printed its result. ``retrying``: a call of the model's service failed, and the agent tries again.
+    has printed its result. ``text``: a message of the main agent; of a result, the message that it repeats; None where
+    a line has none. ``helper``: the id of an agent in the background, and whether it works from now on.
+    ``late``: the line may come after the result, although it belongs to what was before it. ``retrying``: a call of the
+    model's service failed, and the agent tries again; ``error``: what it says of that.
     """
 
     step: str | None = None
     usage: Usage | None = None
     model: str | None = None
     finished: bool = False
+    text: str | None = None
+    helper: tuple[str, bool] | None = None
+    late: bool = False
     retrying: bool = False
+    error: str = ""
+
+
+REPORT = "report.json"
+
+PARTIAL_REPORT = "partial-report.json"
+"""In place of ``REPORT``, what is known of a session that was ended in the middle, with the key ``PARTIAL``."""
+
+PARTIAL = "partial"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredText:
+    """A file, or its beginning and its end. ``left_out``: bytes between the two, None if ``head`` is the whole file."""
+
+    name: str
+    head: str
+    tail: str = ""
+    left_out: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionArtifacts:
+    """The artifacts of a session, without secrets. Apart from that nothing in them is trusted.
+
+    ``found``: whether the session's folder exists. ``report``, ``workspace`` and ``questions`` are the JSON objects of
+    ``report.json`` or ``partial-report.json``, ``workspace.json`` and each ``judge-N.json``; their values have not been
+    validated. ``diff``: the changes of the workspace as a unified diff; ``changed``: the changed files, only where
+    there is no diff. ``problems``: what could not be read, a sentence each.
+    """
+
+    found: bool = True
+    report: Mapping[str, Any] | None = None
+    workspace: Mapping[str, Any] | None = None
+    questions: tuple[Mapping[str, Any], ...] = ()
+    diff: StoredText | None = None
+    changed: tuple[StoredText, ...] = ()
+    logs: tuple[StoredText, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+NOT_STORED = SessionArtifacts(found=False)
+
+
+class ArtifactSource(Protocol):
+    """Reads artifacts of sessions, one session at a time. ``directory`` is the session's folder in its run directory.
+
+    ``most``: bytes that are read of each log and changed file, half of them at its end.
+    """
+
+    def session(self, directory: str, most: int) -> SessionArtifacts:
+        """The artifacts of a session of the run."""
+        ...
+
+    def baseline_session(self, directory: str, most: int) -> SessionArtifacts:
+        """The artifacts of a session of the baseline; none where there is no baseline, or only its results file."""
+        ...

@@ -6,8 +6,8 @@ same names are written in camelCase.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,9 +107,24 @@ class Raw:
     type: Literal["raw"] = "raw"
 
 
+class MissingEventsError(Exception):
+    """A session has more events than are kept, so nothing can be said about all of them."""
+
+
+class MissingEvents(tuple[()]):
+    """In place of events that are not all there: whoever looks at them gets a MissingEventsError."""
+
+    __slots__ = ()
+
+    def _refused(self, *_: object) -> NoReturn:
+        """Raise MissingEventsError."""
+        raise MissingEventsError(MISSING_EVENTS)
+
+    __iter__ = __len__ = __getitem__ = __contains__ = __eq__ = __hash__ = __reversed__ = _refused
+
+
+MISSING_EVENTS = "the session has more events than are kept: nothing can be said about all of them"
 Event = Message | ToolCall | ToolResult | Command | FileRead | FileWrite | SkillSignal | Raw
-
-
 Source = Literal["provider", "chars"]
 Answered = Literal["loaded", "rounds"]
 """Why the session of a trigger query was ended: a skill was loaded, or none was in the model rounds that it has."""
@@ -182,12 +197,23 @@ class Trouble:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class McpServer:
+    """An MCP server of a session; ``status``: the last one in the agent's words; of a complaint only, ``failed``."""
+
+    name: str
+    status: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Transcript:
     """What an agent's adapter read from its output; ``normalise`` makes a ``SessionReport`` of it.
 
     ``duration_ms`` as the agent reports it; ``turns``: model rounds; ``skills``: names of all skills the agent had.
+    ``mcp_servers``: None: it had none, or the agent does not tell.
     ``watched_skills`` and ``answered``: as in a session report, of a recorded session. ``exchanges``: of a recorded
-    conversation.
+    conversation. ``models``: those that answered the main agent; (): ``model``. ``background``: what was not waited
+    for, such as commands in the background. ``dropped_events``: how many events came after the limits. ``exit_note``:
+    how the process ended after a result that is judged, if it was not with 0.
     """
 
     events: tuple[Event, ...] = ()
@@ -199,11 +225,16 @@ class Transcript:
     turns: int | None = None
     version: str | None = None
     skills: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    background: tuple[str, ...] = ()
+    mcp_servers: tuple[McpServer, ...] | None = None
     duration_ms: int | None = None
     trouble: Trouble | None = None
     watched_skills: tuple[str, ...] | None = None
     answered: Answered | None = None
     exchanges: tuple[SessionReport, ...] | None = None
+    dropped_events: int = 0
+    exit_note: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -245,10 +276,12 @@ class SessionReport:
     """What the agent did, in one form for all agents. Assertions see it and the workspace, nothing else.
 
     Times are ISO 8601 in UTC; ``cwd``: absolute path of the workspace; ``raw_artifacts``: name -> file beside the
-    report; ``exit_code``: of the agent's process. ``watched_skills``: names of the skills that were installed for the
-    session, and whose load would be among the events; (): none was, for a suite about a skill; None: it is not about
-    one, or the agent reports no events. ``answered``: why the session of a trigger query was ended; None: it was not.
-    ``exchanges``: of a conversation, a report for each of its turns.
+    report; ``exit_code``: of the agent's process. ``mcp_servers``: None: it had none, or does not tell.
+    ``watched_skills``: names of the skills that were installed for the session, and whose load would be among the
+    events; (): none was, for a suite about a skill; None: it is not about one, or the agent reports no events.
+    ``answered``: why the session of a trigger query was ended; None: it was not. ``exchanges``: of a conversation, a
+    report for each of its turns. ``dropped_events``: how many events are not in ``events``, which has the first ones;
+    None: all are.
     """
 
     runner: RunnerRef
@@ -269,7 +302,17 @@ class SessionReport:
     turns: int | None = None
     version: str | None = None
     exit_code: int | None = None
+    mcp_servers: tuple[McpServer, ...] | None = None
     trouble: Trouble | None = None
     watched_skills: tuple[str, ...] | None = None
     answered: Answered | None = None
     exchanges: tuple[SessionReport, ...] | None = None
+    dropped_events: int | None = None
+
+    def guarded(self) -> SessionReport:
+        """The report, from which nothing is read that depends on events if some of them are not there."""
+        if not self.dropped_events:
+            return self
+        missing = MissingEvents()
+        files = ObservedFiles(observed_reads=missing, observed_skill_reads=missing)
+        return replace(self, events=missing, files=files, detected_skills=missing)

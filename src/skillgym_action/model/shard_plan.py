@@ -8,13 +8,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.execution import Execution, Key
     from skillgym_action.model.result import Result
-
-Key = tuple[str, str, str, str | None]
-"""Path of the suite, id of the case, id of the runner, name of the arm."""
 
 
 def key_of(execution: Execution) -> Key:
@@ -25,19 +22,6 @@ def key_of(execution: Execution) -> Key:
 def key_of_result(result: Result) -> Key | None:
     """What identifies the execution of a result; None for an invalid case or suite, which has no runner."""
     return (result.suite.path, result.case_id, result.runner.id, result.arm) if result.runner else None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlanContents:
-    """The executions of a plan, and its invalid cases: their number, and the SHA-256 of ``names``, in hexadecimal."""
-
-    executions: int
-    digest: str
-
-    @classmethod
-    def of(cls, names: Sequence[tuple[Key, int | None]]) -> PlanContents:
-        """``names``: keys, with the number of repetitions if the case has its own; in the order of the plan."""
-        return cls(executions=len(names), digest=sha256(json.dumps(names).encode()).hexdigest())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

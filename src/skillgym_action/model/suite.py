@@ -11,13 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from skillgym_action.model.arm import Arm
-    from skillgym_action.model.assertion import Assertion, TurnJudge
-    from skillgym_action.model.case_container import ContainerPreparation, ContainerSolution
+    from skillgym_action.model.arm import Arm, SkillUnderTest
+    from skillgym_action.model.assertion import Assertion, ContainerPreparation, ContainerSolution, TurnJudge
     from skillgym_action.model.containers import ContainerSpec
     from skillgym_action.model.errors import Location, Problem
-    from skillgym_action.model.execution import Runner
     from skillgym_action.model.resource_limits import ResourceLimits
+    from skillgym_action.model.runner import Runner
     from skillgym_action.model.session import CaseAgentSettings
 
 
@@ -28,22 +27,6 @@ class Bootstrap:
     argv: tuple[str, ...]
     timeout: float = 300.0
     env: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SkillUnderTest:
-    """A skill that is installed into the workspace of each session, where the runner's agent looks for skills.
-
-    ``name``: from the frontmatter of its SKILL.md, also the name of the installed folder. ``folder``: the absolute path
-    of the folder of its SKILL.md. ``packaging`` ``plugin``: it is a whole plugin, for agents that load plugins;
-    ``in-plugin``: a skill of such a plugin, for agents that do not. ``origin``: of a version of another commit, the
-    folder that it has in the checkout.
-    """
-
-    name: str
-    folder: Path
-    packaging: Literal["skill", "plugin", "in-plugin"] = "skill"
-    origin: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,13 +151,13 @@ class CaseConversation:
 class BenchmarkCase:
     """A prompt, its assertions, and its own settings. None: not set.
 
-    ``timeout``: seconds per session; ``budget``: US dollars per session. ``classify``: the suite program classifies
-    failures. ``runners``: patterns of the runners that it runs on; (): all. ``files``: attached to the prompt.
-    ``workspace`` replaces the suite's. ``retries``: sessions after a failed one. ``depends_on``: ids of cases that must
-    be green before; ``on_dependency_failure``: what happens otherwise. ``threshold``: the score that it needs, from 0
-    to 1; None: every assertion has to pass. ``title``: a name for people, beside the id. ``questions``: how many
-    outcomes need the judge; advisory ones are not counted. ``only_questions``: whether nothing can be judged without
-    it. ``max_steps``: model rounds per session. ``trigger``: its only assertion is about skills that are loaded; its
+    ``timeout``: seconds per session; ``budget``: US dollars per session, by ``has_default_budget`` that of the format
+    and not the author's. ``classify``: the suite program classifies failures. ``runners``: patterns of the runners that
+    it runs on; (): all. ``files``: attached to the prompt. ``workspace`` replaces the suite's. ``retries``: sessions
+    after a failed one. ``depends_on``: ids of cases that must be green before; ``on_dependency_failure``: what happens
+    otherwise. ``threshold``: the score that it needs, from 0 to 1; None: every assertion has to pass. ``title``: a name
+    for people, beside the id. ``questions``: how many outcomes need the judge; advisory ones are not counted.
+    ``max_steps``: model rounds per session. ``trigger``: its only assertion is about skills that are loaded; its
     sessions end once that is known. ``repetitions``: unless the user says how many. ``averaged``: the mean score of its
     repetitions has to reach the threshold, not that of each. ``trials``: what else holds for retries and repetitions.
     ``agent``: what it asks of its agent. ``conversation``: its turns; ``prompt`` is that of the first one.
@@ -188,6 +171,7 @@ class BenchmarkCase:
     tags: tuple[str, ...] = ()
     timeout: float | None = None
     budget: float | None = None
+    has_default_budget: bool = False
     model: str | None = None
     expected_fail: bool = False
     classify: bool = False
@@ -201,7 +185,6 @@ class BenchmarkCase:
     threshold: float | None = None
     title: str | None = None
     questions: int = 0
-    only_questions: bool = False
     max_steps: int | None = None
     trigger: TriggerRule | None = None
     repetitions: int | None = None
@@ -234,9 +217,8 @@ def _beside(first: Problem, other: Problem) -> str:
     return ": ".join(part for part in (path if is_elsewhere else "", other.key_path, other.message) if part)
 
 
-SuiteChange = Literal["differs", "added", "unidentified", "not-compared"]
-"""How a suite of stored results differs from the base commit: another digest, no such suite there, no digest in the
-results, or no base commit to compare with."""
+SuiteChange = Literal["differs", "added"]
+"""How a suite of stored results differs from the base commit: another digest or none, or no such suite there."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,15 +9,15 @@ from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.samples import is_flaky, samples_by_case
+from skillgym_action.model.comparison import is_flaky, samples_by_case
 from skillgym_action.model.session_report import Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from skillgym_action.model.comparison import Samples
     from skillgym_action.model.result import Result
-    from skillgym_action.model.samples import Samples
 
 _TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_tokens", "total_tokens")
 

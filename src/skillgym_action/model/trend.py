@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from skillgym_action.model.quarantine import Quarantine
-    from skillgym_action.model.samples import Samples
+    from skillgym_action.model.comparison import Samples
+    from skillgym_action.model.result import Quarantine
 
 
 # --- what is read ------------------------------------------------------------------------------------
@@ -21,7 +21,7 @@ class Conditions(NamedTuple):
 
     ``prompt``, ``assertions``, ``program`` and ``workspace`` are digests of what a case was given, ``template`` that of
     its workspace template. ``agent``: its type; ``version``: of its CLI; ``judge``: model and versions; ``tool``: the
-    major version of this tool.
+    major version of this tool; ``plug_ins``: as in ``CaseInputs``, or `none`.
     """
 
     prompt: str | None = None
@@ -34,6 +34,7 @@ class Conditions(NamedTuple):
     model: str | None = None
     judge: str | None = None
     tool: str | None = None
+    plug_ins: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -39,8 +39,10 @@ class TroubleKind:
     ``label``: its name in reports. ``origin``: the failure origin in results. ``remedy``: what to do about it.
     ``status``: of the session; FAILED where it is the agent's own failure, else ERRORED: an infrastructure failure.
     ``errored_origin``: the failure origin with ``--on-limit errored``, for limits on time, steps and money; without
-    that option all assertions are evaluated after such a limit, for the record. ``retries``: how often the session is
-    retried. ``stops_runner``: the other executions of the runner are errored without a session.
+    that option all assertions are evaluated after such a limit, for the record. ``is_partial``: what is known of the
+    session is a part of it that no assertion reads. ``retries``: how often the session is retried. ``stops_after``:
+    after so many executions with it, and no session that worked between them, the other executions of the runner are
+    errored without a session; 0: never.
     """
 
     label: str
@@ -48,15 +50,21 @@ class TroubleKind:
     remedy: str
     status: Literal[Status.FAILED, Status.ERRORED] = Status.ERRORED
     errored_origin: str | None = None
+    is_partial: bool = False
     retries: int = 0
-    stops_runner: bool = False
+    stops_after: int = 0
+
+    @property
+    def stops_runner(self) -> bool:
+        """Whether the first session with it shows that no other session of the runner can work."""
+        return self.stops_after == 1
 
 
 TROUBLES: dict[str, TroubleKind] = {
     "auth": TroubleKind(
         label="Authentication failed",
         origin="runner",
-        stops_runner=True,
+        stops_after=1,
         remedy="check the runner's API key and that the job may read the secret",
     ),
     "rate-limit": TroubleKind(
@@ -68,7 +76,7 @@ TROUBLES: dict[str, TroubleKind] = {
     "quota": TroubleKind(
         label="Quota exhausted",
         origin="runner",
-        stops_runner=True,
+        stops_after=1,
         remedy="check the plan, credit and spending limit of the account that the key belongs to",
     ),
     "content-policy": TroubleKind(
@@ -83,19 +91,25 @@ TROUBLES: dict[str, TroubleKind] = {
         label="Network error",
         origin="runner",
         retries=2,
-        remedy="check name resolution, proxy and firewall of the machine",
+        stops_after=2,
+        remedy="check the address of the service, name resolution, proxy and firewall of the machine",
     ),
     "model-rejected": TroubleKind(
         label="Rejected model",
         origin="model-rejected",
-        stops_runner=True,
+        stops_after=1,
         remedy="use a model that this agent and this key can access",
     ),
     "agent-missing": TroubleKind(
         label="Agent missing",
         origin="runner",
-        stops_runner=True,
+        stops_after=1,
         remedy="install the agent's CLI, or set agent.command to its path",
+    ),
+    "mcp-server": TroubleKind(
+        label="MCP server failed",
+        origin="runner",
+        remedy="start the server as the agent does, and read the agent's output: what names the server needs it",
     ),
     "timeout": TroubleKind(
         label="Timeout",
@@ -109,6 +123,7 @@ TROUBLES: dict[str, TroubleKind] = {
         origin=LIMIT,
         status=Status.FAILED,
         errored_origin="max-steps",
+        is_partial=True,
         remedy="raise --max-steps, or make the task smaller",
     ),
     "budget-exceeded": TroubleKind(
@@ -151,6 +166,11 @@ TROUBLES: dict[str, TroubleKind] = {
     "runner-crash": TroubleKind(
         label="Runner crash", origin="runner", retries=1, remedy="read stdout.log and stderr.log of the session"
     ),
+    "no-model-call": TroubleKind(
+        label="No model call",
+        origin="runner",
+        remedy="change the prompt: one that begins with a slash is a command of the CLI itself to some agents",
+    ),
     "workspace": TroubleKind(label="Workspace", origin="workspace", remedy="check the suite's workspace settings"),
     "container": TroubleKind(
         label="Container",
@@ -173,12 +193,14 @@ TROUBLES: dict[str, TroubleKind] = {
         label="Snapshot verification", origin="snapshot", remedy="update the snapshots, or reduce the number of tokens"
     ),
     "assert-hook": TroubleKind(
-        label="Assert hook crash", origin="assert-hook", remedy="fix the suite: its check raised an error"
+        label="Assert hook crash",
+        origin="assert-hook",
+        remedy="read the message; `check --nop` and `check --oracle` find broken checks",
     ),
     "grader": TroubleKind(
         label="Grader error",
         origin="grader",
-        remedy="set up the judge, or fix the assertion: it neither passed nor failed",
+        remedy="set up what the message names, or fix the assertion: it neither passed nor failed",
     ),
     WORKER_LOST: TroubleKind(
         label="Worker lost",
@@ -205,3 +227,4 @@ class FailureClass:
 ASSERTION_FAILURE = FailureClass(id="assertion", label="Assertion failure")
 UNKNOWN_COST = FailureClass(id="unknown-cost", label="Unknown cost")  # of skipped executions
 UNEXPECTED_PASS = FailureClass(id="unexpected-passed", label="Unexpected pass")
+RED = (Status.FAILED, Status.UNEXPECTED_PASSED, Status.ERRORED)

@@ -1,1 +1,1 @@
-"""One session, from an empty directory to a judgement, and the combined result of several sessions of an execution."""
+"""One session, from an empty directory to a judgement; its repetitions; and the engines that run it elsewhere."""

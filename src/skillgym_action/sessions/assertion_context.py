@@ -8,12 +8,13 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from skillgym_action.javascript.regex import SearchBudget
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.result import ADDRESSES_JUDGE, Finding
 from skillgym_action.model.session import NEVER_RAN, Ending, Invocation
 from skillgym_action.model.session_report import AgentRef, RunnerRef, SessionReport, Usage
 from skillgym_action.sessions.case_container import CommandRun, container_of_session
+from skillgym_action.sessions.session_texts import SessionTexts
+from skillgym_action.text.javascript.regex import SearchBudget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
 
     import regex
 
-    from skillgym_action.judge.client import Judge
-    from skillgym_action.judge.model_proxy import ModelCall
-    from skillgym_action.model.assertion import ModelAccess, TurnJudge
-    from skillgym_action.model.case_container import CaseContainer
+    from skillgym_action.judging.judge.client import Judge
+    from skillgym_action.judging.judge.model_proxy import ModelCall
+    from skillgym_action.model.assertion import Assertion, AssertionContext, CaseContainer, ModelAccess, TurnJudge
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.judge_question import Answer, Poll, Question, T
-    from skillgym_action.model.result import FunctionReply, Judgement, Outcome
+    from skillgym_action.model.judgement import FunctionReply, Judgement, Outcome
     from skillgym_action.model.session import Capture, Programs
     from skillgym_action.model.verdicts import FailureClass
     from skillgym_action.services import Services
@@ -36,19 +36,33 @@ if TYPE_CHECKING:
 
 
 class SuiteClassifier:
-    """Asks the suite program for the class of a failure. ``report`` is None if no session has run."""
+    """Asks the suite program for the class of a failure.
 
-    def __init__(self, services: Services, execution: Execution) -> None:
+    ``report``: what assertions read; None if no session has run, or was ended in the middle. ``partial``: what is known
+    of the session, also then. ``directory``: the session's, relative to the run directory; None if the failure is of
+    no session.
+    """
+
+    def __init__(self, services: Services, execution: Execution, directory: str | None = None) -> None:
         self._services, self._execution = services, execution
-        self.report: SessionReport | None = None
+        self.directory = directory
+        self.partial: SessionReport | None = None
+
+    @property
+    def report(self) -> SessionReport | None:
+        return None
 
     def classify(self, case_id: str, judgement: Judgement) -> FailureClass | None:
         """The failure class by the suite program's classifier; None: it leaves the class as it is.
 
         The classifier gets the result in skillgym's format, in which every ``status`` but ``passed`` is ``failed``;
-        ``failureOrigin`` distinguishes them.
+        ``failureOrigin`` distinguishes them. The error is the one that the check raised, if it raised one.
         """
-        failure, report = judgement.failure, self.report or _empty_report(self._execution)
+        report = self.partial or _empty_report(self._execution)
+        whole = self._services.directory.path.absolute() / self._execution.directory
+        folder = self._services.directory.path.absolute() / self.directory if self.directory else whole
+        logs = (folder / "bootstrap.stderr.log", folder / "stderr.log")
+        log = next((path for path in logs[judgement.origin != "workspace-bootstrap" :] if path.is_file()), None)
         result = {
             "caseId": case_id,
             "runnerId": self._execution.runner.id,
@@ -56,7 +70,11 @@ class SuiteClassifier:
             "passed": False,
             "failureOrigin": judgement.origin,
             "failureClass": to_json(judgement.failure_class) if judgement.failure_class else None,
-            "error": {"name": failure.name, "message": failure.message} if failure else None,
+            "durationMs": report.duration_ms or 0,
+            "executionArtifactDir": str(whole),
+            "artifactDir": str(folder),
+            "failureLogPath": str(log) if log else None,
+            "error": _raised(judgement),
             "report": to_json(report),
         }
         return self._services.hosts.classify(self._execution.suite.file, case_id, result)
@@ -73,15 +91,16 @@ class SessionAssertionContext(SuiteClassifier):
         services: Services,
         execution: Execution,
         workspace: SessionWorkspace,
-        folder: Path,
+        directory: str,
         before_judging: Callable[[], None],
     ) -> None:
-        """``folder`` is for logs of commands and answers of the judge.
+        """``directory`` is for logs of commands and answers of the judge, relative to the run directory.
 
         ``before_judging`` is called once, before the first command, question to the judge, or check.
         """
-        super().__init__(services, execution)
-        self._workspace, self._folder = workspace, folder
+        super().__init__(services, execution, directory)
+        self._workspace, self._folder = workspace, services.directory.open_path / directory
+        self.texts = SessionTexts(services.directory.redactor, workspace)
         self._commands: Iterator[int] = count(1)
         self._questions: Iterator[int] = count(1)
         self._before_judging: Callable[[], None] | None = before_judging
@@ -92,12 +111,29 @@ class SessionAssertionContext(SuiteClassifier):
         self._search_budget = SearchBudget()
         self.turn_outcomes: tuple[tuple[Outcome, ...], ...] = ()
 
-    def judge_turn(self, conversation_judge: TurnJudge, report: SessionReport) -> bool:
-        """Judge the last turn of a conversation, ``report`` being that of all turns so far; whether it goes on.
+    @property
+    def report(self) -> SessionReport | None:
+        return self.texts.report
+
+    @property
+    def files(self) -> WorkspaceFiles:
+        return self.texts.files
+
+    def decided(self, assertion: Assertion, seen: Callable[[], AssertionContext] | None = None) -> tuple[Outcome, ...]:
+        """Only an assertion that starts no program and asks no model can be evaluated twice, so that it sees secrets.
+
+        A check sees them, too: see ``check``.
+        """
+        if not assertion.diagnostic:
+            return assertion.judge(seen() if seen else self)
+        return self.texts.decided(lambda: assertion.judge(seen() if seen else self))
+
+    def judge_turn(self, conversation_judge: TurnJudge) -> bool:
+        """Judge the last turn of a conversation, whose turns so far are in the report; whether it goes on.
 
         Raises OSError if the workspace cannot be read.
         """
-        self.report, self._has_diff = report, False
+        self._has_diff = False
         self._workspace.forget_changes()
         outcomes = conversation_judge.judge_turn(self)
         self.turn_outcomes += (outcomes,)
@@ -110,10 +146,6 @@ class SessionAssertionContext(SuiteClassifier):
     ) -> regex.Match[str] | None:
         """The first match. Raises SearchError once the time limit for all searches of the session is exceeded."""
         return self._search_budget.search(pattern, text, at_start=at_start, start=start)
-
-    @property
-    def files(self) -> WorkspaceFiles:
-        return self._workspace.files
 
     @property
     def timeout(self) -> float:
@@ -174,7 +206,7 @@ class SessionAssertionContext(SuiteClassifier):
     def file_changes(self) -> str | None:
         """The agent's changes as a unified diff, computed once: later changes by graders are not in it."""
         if not self._has_diff:
-            self._diff, self._has_diff = self._workspace.diff(), True
+            self._diff, self._has_diff = self._workspace.diff(clean=self.texts.clean), True
         return self._diff
 
     def ask_judge(self, question: Question[T], votes: int | None = None) -> Poll[T] | None:
@@ -182,7 +214,7 @@ class SessionAssertionContext(SuiteClassifier):
         judge = self._services.judge
         if judge is None:
             return None
-        from skillgym_action.judge.addressing import addressed_texts
+        from skillgym_action.judging.judge.addressing import addressed_texts
 
         self._begin()
         with self._services.processes.work_slots.released():
@@ -202,7 +234,7 @@ class SessionAssertionContext(SuiteClassifier):
 
     @contextmanager
     def _model_access(self, judge: Judge, max_calls: int) -> Iterator[ModelAccess]:
-        from skillgym_action.judge.model_proxy import ModelProxy
+        from skillgym_action.judging.judge.model_proxy import ModelProxy
 
         self._begin()
         environment = self._services.processes.environment
@@ -223,12 +255,16 @@ class SessionAssertionContext(SuiteClassifier):
         self.cost_usd = None if None in both else sum(usd or 0.0 for usd in both)
 
     def check(self, case_id: str) -> tuple[Outcome, ...]:
-        """The outcomes of the case's check; (): the session has no report."""
+        """The outcomes of the case's check; (): the session has no report. Called again if it has read a secret."""
         if self.report is None:
             return ()
         self._begin()
-        report = self._workspace.report_of_copy(self.report)
-        return self._services.hosts.judge(self._execution.suite.file, case_id, report)
+
+        def called() -> tuple[Outcome, ...]:
+            report = self._workspace.report_of_copy(self.report) if self.report else None
+            return self._services.hosts.judge(self._execution.suite.file, case_id, report) if report else ()
+
+        return self.texts.decided(called)
 
     def call_function(self, number: int, answer: Mapping[str, object]) -> FunctionReply:
         """What a grading function of the suite program says about an answer."""
@@ -264,6 +300,15 @@ def runner_ref(execution: Execution) -> RunnerRef:
     return RunnerRef(id=runner.id, path_key=runner.path_key, agent=agent)
 
 
+def _raised(judgement: Judgement) -> dict[str, str] | None:
+    """The error of a judgement: as the check raised it, else what the tool says."""
+    outcomes = judgement.outcomes if judgement.origin in ("assertion", "assert-hook") else ()
+    if error := next((outcome.error for outcome in outcomes if outcome.error), None):
+        return {"name": error.name, "message": error.message, "stack": error.stack}
+    failure = judgement.failure
+    return {"name": failure.name, "message": failure.message} if failure else None
+
+
 def _empty_report(execution: Execution) -> SessionReport:
     prompt = execution.case.prompt
     usage = Usage(input_chars=len(prompt))
@@ -275,7 +320,7 @@ def _judge_artifact(question: Question[T], poll: Poll[T]) -> dict[str, object]:
 
     ``answer`` and ``trouble`` are those of a question with one vote; null if there are several.
     """
-    from skillgym_action.transcripts.agent_output import total_usage
+    from skillgym_action.agents.output.agent_output import total_usage
 
     votes = [_vote(answer) for answer in poll.answers]
     only: dict[str, object] = votes[0] if poll.judge.votes == 1 else {}

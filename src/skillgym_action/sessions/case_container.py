@@ -1,4 +1,4 @@
-"""The container of a session, as the format of its suite uses it; implements ``model.case_container.CaseContainer``."""
+"""The container of a session, as the format of its suite uses it; implements ``model.assertion.CaseContainer``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.clock import wait_readable
-from skillgym_action.filesystem.bundle import BundleError
-from skillgym_action.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.errors import SandboxError
+from skillgym_action.model.limits import COMMAND_TAIL_BYTES
 from skillgym_action.model.session import Ending
+from skillgym_action.system.clock import wait_readable
+from skillgym_action.system.files.bundle import BundleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from skillgym_action.model.case_container import CaseContainer
+    from skillgym_action.model.assertion import CaseContainer
     from skillgym_action.model.containers import ContainerCommand, ContainerSpec
     from skillgym_action.model.session import Capture
     from skillgym_action.services import Services

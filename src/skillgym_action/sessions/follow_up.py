@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.result import FollowUp, Judgement
+    from skillgym_action.model.judgement import FollowUp, Judgement
     from skillgym_action.model.session_report import SessionReport
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import SessionWorkspace

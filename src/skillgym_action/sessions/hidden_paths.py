@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.repository.reference_solutions import solutions_folder
 from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.text.escaping import terminal_line
 from skillgym_action.workspaces.closed_paths import closed_but_to
+from skillgym_action.workspaces.repository.reference_solutions import solutions_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,16 +11,15 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.filesystem.globs import matches
-from skillgym_action.limits import HOOK_TAIL_BYTES
 from skillgym_action.model.errors import InstallError, SandboxError
 from skillgym_action.model.hooks import REPO_BUNDLE
-from skillgym_action.model.result import Judgement
+from skillgym_action.model.judgement import Judgement
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.model.verdicts import Status
 from skillgym_action.sessions.case_container import container_of_session
+from skillgym_action.system.files.globs import matches
 from skillgym_action.text.escaping import terminal_line, terminal_text
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Capture
     from skillgym_action.services import Services
     from skillgym_action.workspaces.workspace import SessionWorkspace
+
+HOOK_TAIL_BYTES = 500  # of stderr, in the message about a failed hook
 
 
 class NotPreparedError(Exception):

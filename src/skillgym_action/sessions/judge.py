@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.result import Failure, Judgement, Outcome
-from skillgym_action.model.scores import case_score, deciding, format_score, reaches_threshold, reason_for_low_score
-from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.judgement import Failure, Judgement, Outcome
+from skillgym_action.model.result import case_score, deciding, format_score, reaches_threshold, reason_for_low_score
+from skillgym_action.model.session_report import MissingEventsError, Trouble
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, MODEL, TROUBLES, UNEXPECTED_PASS, FailureClass, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from skillgym_action.model.assertion import AssertionContext, Classifier
+    from skillgym_action.model.assertion import Assertion, AssertionContext, Classifier
+    from skillgym_action.model.containers import RefusedConnection
     from skillgym_action.model.suite import BenchmarkCase
     from skillgym_action.model.verdicts import TroubleKind
     from skillgym_action.settings.option_types import OnLimit
 
+MAX_LISTED_CONNECTIONS = 3
 CANCELLED_JUDGEMENT = Judgement(status=Status.SKIPPED, reason="the run was cancelled")
 
 
@@ -26,9 +28,10 @@ def judge(
 ) -> Judgement:
     """Judge a session. After trouble only diagnostic assertions are evaluated, and do not change the status.
 
-    After a limit that counts as a failure, and after an answer that the model did not finish or refused, all
-    assertions are evaluated; they do not change the status either. A session of a trigger query that has exceeded a
-    limit is errored, whatever ``on_limit`` says: it is unknown whether the skill would have been loaded.
+    After a limit of time or money that counts as a failure, and after an answer that the model did not finish or
+    refused, all assertions are evaluated; they do not change the status either, nor does ``expected_fail``, which is
+    about assertions. A session of a trigger query that has exceeded a limit is errored, whatever ``on_limit`` says: it
+    is unknown whether the skill would have been loaded.
     """
     if case.trigger:
         return _judge_trigger(case, context, trouble)
@@ -36,8 +39,7 @@ def judge(
     outcomes = tuple(_outcomes(case, context, diagnosis=trouble is not None and not recorded))
     trouble = trouble or _undecided(case, outcomes)
     if trouble:
-        judgement = with_suite_failure_class(case, context, trouble_judgement(trouble, outcomes, on_limit))
-        return replace(judgement, status=Status.EXPECTED_FAILED) if recorded and case.expected_fail else judgement
+        return with_suite_failure_class(case, context, trouble_judgement(trouble, outcomes, on_limit))
     if case.threshold is None:
         return _decided(case, context, outcomes, None)
     score = case_score(deciding(outcomes), case.threshold)
@@ -61,7 +63,8 @@ def _decided(
     """The judgement if every assertion that matters was evaluated. ``score`` None: the case has no threshold."""
     if _has_failed(case, outcomes):
         judgement = with_suite_failure_class(case, context, _failed(case, outcomes))
-        return replace(judgement, status=Status.EXPECTED_FAILED) if case.expected_fail else judgement
+        is_expected = case.expected_fail and judgement.origin == "assertion"
+        return replace(judgement, status=Status.EXPECTED_FAILED) if is_expected else judgement
     if case.expected_fail:
         return _unexpectedly_passed(case, outcomes, score)
     return Judgement(status=Status.PASSED, outcomes=outcomes)
@@ -69,6 +72,8 @@ def _decided(
 
 def _is_recorded(kind: TroubleKind, on_limit: OnLimit) -> bool:
     """Whether assertions are evaluated after this trouble, for the record."""
+    if kind.is_partial:
+        return False
     return kind.origin == MODEL or (kind.errored_origin is not None and on_limit == "failed")
 
 
@@ -97,10 +102,18 @@ def _outcomes(case: BenchmarkCase, context: AssertionContext, *, diagnosis: bool
     for assertion in case.assertions:
         if diagnosis and not assertion.diagnostic:
             continue
-        evaluated = assertion.judge(context)
+        try:
+            evaluated = context.decided(assertion)
+        except MissingEventsError as error:
+            evaluated = (_without_events(assertion, error),)
         yield from evaluated
         if assertion.fail_fast and not all(outcome.passed for outcome in evaluated):
             return
+
+
+def _without_events(assertion: Assertion, error: MissingEventsError) -> Outcome:
+    why = str(error)
+    return Outcome(assertion=assertion.name, type=assertion.type, passed=None, explanation=why, trouble="collection")
 
 
 def _has_failed(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> bool:
@@ -121,17 +134,22 @@ def _undecided(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> Trouble | 
 
 
 def _failed(case: BenchmarkCase, outcomes: tuple[Outcome, ...]) -> Judgement:
+    """By the first assertion that does not hold; of a check that raised another error, its origin is the check."""
     blamed = next((outcome for outcome in deciding(outcomes) if outcome.passed is False), None)
     message = blamed.explanation if blamed else ""
     if case.threshold is not None:
         message, blamed = reason_for_low_score(deciding(outcomes), case.threshold)
     location = (blamed.location if blamed else None) or case.location
+    kind = TROUBLES[blamed.trouble] if blamed and blamed.trouble else None
+    own_class = next((outcome.failure_class for outcome in outcomes if outcome.failure_class), None)
+    default = FailureClass(id=blamed.trouble, label=kind.label) if kind and blamed and blamed.trouble else None
+    error = blamed.error if blamed else None
     return Judgement(
         status=Status.FAILED,
         outcomes=outcomes,
-        origin="assertion",
-        failure_class=next((outcome.failure_class for outcome in outcomes if outcome.failure_class), ASSERTION_FAILURE),
-        failure=Failure(name="AssertionError", message=message, location=location),
+        origin=kind.origin if kind else "assertion",
+        failure_class=own_class or default or ASSERTION_FAILURE,
+        failure=Failure(name=error.name if error else "AssertionError", message=message, location=location),
     )
 
 
@@ -152,3 +170,13 @@ def with_suite_failure_class(case: BenchmarkCase, context: Classifier, judgement
         return judgement
     failure_class = context.classify(case.id, judgement)
     return replace(judgement, failure_class=failure_class) if failure_class else judgement
+
+
+def with_refused_connections(judgement: Judgement, refused: Sequence[RefusedConnection]) -> Judgement:
+    """The judgement; if the session failed, or could not be judged, its message names what the network refused."""
+    if not refused or judgement.failure is None:
+        return judgement
+    shown = ", ".join(connection.target for connection in refused[:MAX_LISTED_CONNECTIONS])
+    more = len(refused) - MAX_LISTED_CONNECTIONS
+    also = f"; the container's network refused: {shown}" + (f" and {more} more" if more > 0 else "")
+    return replace(judgement, failure=replace(judgement.failure, message=judgement.failure.message + also))

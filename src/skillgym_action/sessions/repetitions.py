@@ -1,16 +1,24 @@
-"""Repetitions and retries: which session of an execution is next, and the result of all of them.
+"""Repetitions and retries: which session of an execution is next, the result of all of them, and their progress.
 
 Repetitions are samples: all of them run, whatever became of the ones before, unless the run is to stop early.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_RETRY_WAIT_SECONDS
-from skillgym_action.model.result import Failure, Judgement, TriggerCounts, unique_findings
-from skillgym_action.model.scores import format_score, interval_start, reaches_threshold
+from skillgym_action.model.judgement import Failure, Judgement
+from skillgym_action.model.limits import MAX_RETRY_WAIT_SECONDS
+from skillgym_action.model.report import AttemptShare, sum_of_costs
+from skillgym_action.model.result import (
+    TriggerCounts,
+    format_score,
+    format_scores,
+    interval_start,
+    reaches_threshold,
+    unique_findings,
+)
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, ASSERTIONS_PASSED, GREEN, JUDGED, TROUBLES, Status
 
@@ -20,7 +28,8 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result, SessionResult
     from skillgym_action.model.suite import BenchmarkCase, TriggerRule
-    from skillgym_action.settings.options import ExecuteOptions
+    from skillgym_action.results.journal import Journal
+    from skillgym_action.settings.slices import ExecuteOptions
 
 REPRESENTATIVE = (Status.FAILED, Status.UNEXPECTED_PASSED)
 MIN_TRIGGER_RUNS = 2
@@ -148,7 +157,8 @@ def _decided_by_mean(ends: list[Judgement], planned: int, threshold: float) -> J
     mean = reached / len(judged)
     if shown.failure is None:
         return replace(shown, score=mean)
-    says = f"the mean score of {len(judged)} runs is {format_score(mean)}, below {format_score(threshold)}"
+    shown_mean, least_mean = format_scores(mean, threshold)
+    says = f"the mean score of {len(judged)} runs is {shown_mean}, below {least_mean}"
     failure = replace(shown.failure, message=f"{says}; {shown.failure.message}")
     return replace(shown, score=mean, failure=failure)
 
@@ -168,10 +178,8 @@ def _decided_by_interval(
     score = interval_start(scores)
     if reaches_threshold(score, threshold):
         return replace(next((end for end in reversed(ends) if end.status in ASSERTIONS_PASSED), ends[-1]), score=score)
-    mean, least = format_score(sum(scores) / len(scores)), format_score(threshold)
-    says = (
-        f"the 95 % interval of the mean score {mean} of {len(ends)} runs begins at {format_score(score)}, below {least}"
-    )
+    mean, (begins, least) = format_score(sum(scores) / len(scores)), format_scores(score, threshold)
+    says = f"the 95 % interval of the mean score {mean} of {len(ends)} runs begins at {begins}, below {least}"
     shown = next((end for end in ends if end.status not in ASSERTIONS_PASSED), None)
     if shown is not None and shown.failure:
         failure = replace(shown.failure, message=f"{says}; {shown.failure.message}")
@@ -299,3 +307,73 @@ def _sum(costs: list[Cost]) -> Cost:
     """The sum; unknown if any of them is."""
     known = [cost.usd for cost in costs if cost.usd is not None]
     return replace(costs[0], usd=sum(known)) if len(known) == len(costs) else Cost()
+
+
+def in_attempt(session: SessionResult, number: int | None) -> SessionResult:
+    """The session with the number of the attempt that ran it; None: it ran in no job."""
+    if number is None:
+        return session
+    attempts = (*session.result.attempts[:-1], replace(session.attempt, run_attempt=number))
+    return replace(session, result=replace(session.result, attempts=attempts))
+
+
+def attempt_shares(journal: Journal, sessions: Iterable[SessionResult]) -> tuple[AttemptShare, ...]:
+    """What each attempt contributed, in their order, this one at the end; () if the attempt of a session is unknown."""
+    if journal.attempt is None:
+        return ()
+    ran = [
+        (session.attempt.run_attempt, sum_of_costs(session.agent_cost.usd, session.judgement.cost_usd), False)
+        for session in sessions
+    ]
+    shares = {journal.attempt: AttemptShare(number=journal.attempt)}
+    for number, cost, repeated in (*ran, *((number, cost, True) for number, cost in journal.repeated)):
+        if number is None:
+            return ()
+        share = shares.get(number, AttemptShare(number=number))
+        shares[number] = share.with_session(cost, repeated=repeated)
+    return tuple(shares[number] for number in sorted(shares))
+
+
+@dataclass(eq=False, slots=True)
+class ExecutionProgress:
+    """An execution and its sessions so far.
+
+    ``stored``: those of before the run was resumed that follow one which is missing, by repetition and session.
+    ``resumed``: whether there were any. ``started``: whether a session ran now; ``waits``: whether the last one did.
+    """
+
+    execution: Execution
+    sessions: list[SessionResult] = field(default_factory=list)
+    stored: dict[tuple[int, int], SessionResult] = field(default_factory=dict)
+    resumed: bool = False
+    started: bool = False
+    waits: bool = False
+
+    @classmethod
+    def of(cls, execution: Execution, sessions: Iterable[SessionResult], options: ExecuteOptions) -> ExecutionProgress:
+        """The progress with sessions of before."""
+        stored = {(session.attempt.repetition, session.attempt.session): session for session in sessions}
+        progress = cls(execution, stored=stored, resumed=bool(stored))
+        while progress.take(next_session(execution, progress.sessions, options)):
+            pass
+        return progress
+
+    def take(self, position: tuple[int, int] | None) -> bool:
+        """Add the stored session at ``position``; False: there is none."""
+        if position is None or position not in self.stored:
+            return False
+        self.sessions.append(self.stored.pop(position))
+        self.waits = False
+        return True
+
+    def take_all(self) -> None:
+        """Add all stored sessions: they count, whether or not what precedes them is there."""
+        if self.stored:
+            found = {(each.attempt.repetition, each.attempt.session): each for each in self.sessions} | self.stored
+            self.sessions[:] = [found[position] for position in sorted(found)]
+            self.stored.clear()
+
+    def next_repetition(self, options: ExecuteOptions) -> int:
+        """The repetition of the next session; 0 if there is none."""
+        position = next_session(self.execution, self.sessions, options)
+        return position[0] if position else 0

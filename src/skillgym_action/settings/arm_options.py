@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_ARM_BYTES, MAX_ARM_FILES
 from skillgym_action.model.errors import ConfigError
-from skillgym_action.repository.walk import PathRefusedError
+from skillgym_action.model.limits import MAX_ARM_BYTES, MAX_ARM_FILES
 from skillgym_action.settings.configuration_file import resolved_env
+from skillgym_action.system.files.checked_paths import PathRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from skillgym_action.documents.arm_sections import ArmSection
-    from skillgym_action.filesystem.folder import Folder
     from skillgym_action.model.arm import Arm, OverlayFile
-    from skillgym_action.repository.checkout import Checkout
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.settings import Settings
+    from skillgym_action.suites.arm_section import ArmSection
+    from skillgym_action.system.files.checkout import Checkout
+    from skillgym_action.system.files.folder import Folder
 
 AUTO = "auto"
 SKILL_WORDS = {"with": "with_skill", "without": "without_skill", "old": "old_skill"}
@@ -51,7 +51,7 @@ class ArmOptions:
 
 def arm_options(settings: Settings, config: Config, context: LaunchContext) -> ArmOptions:
     """The configured arms, and which of them are selected. Raises ConfigError."""
-    from skillgym_action.documents.arm_sections import paths_of
+    from skillgym_action.suites.arm_section import paths_of
 
     file, folder = config.file, config.folder or context.cwd
     configured = tuple(_configured(name, section, config, context) for name, section in (file.arms or {}).items())
@@ -71,8 +71,8 @@ def arm_options(settings: Settings, config: Config, context: LaunchContext) -> A
 
 
 def _configured(name: str, section: ArmSection, config: Config, context: LaunchContext) -> Arm:
-    from skillgym_action.documents.arm_sections import is_path
     from skillgym_action.model.arm import Arm
+    from skillgym_action.suites.arm_section import is_path
 
     checkout, where = context.suite_source.checkout, f"arms.{name}"
     folder = config.folder or context.cwd
@@ -95,7 +95,7 @@ def overlay_files(folder: Path, where: str, checkout: Checkout | None) -> Iterat
 
     ``where``: the key path in messages.
     """
-    from skillgym_action.filesystem.folder import Folder
+    from skillgym_action.system.files.folder import Folder
 
     normalized = Path(os.path.normpath(folder))
     try:

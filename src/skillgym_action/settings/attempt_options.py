@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
-from skillgym_action.model.job_attempt import JobAttempt
+from skillgym_action.model.report import JobAttempt
 
 if TYPE_CHECKING:
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.settings import Settings
 
 RESUME_AUTO = "auto"  # the value of ``resume`` that names no run directory
 PART_CHARACTERS = 16

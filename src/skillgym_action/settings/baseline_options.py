@@ -1,26 +1,31 @@
-"""What a run is compared with, and where results are stored for later comparisons."""
+"""What a run is compared with, where results are stored, and which are reused."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from skillgym_action.limits import MAX_ARTIFACT_RUNS
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.limits import MAX_ARTIFACT_RUNS
+from skillgym_action.settings.configuration import with_configured
 from skillgym_action.settings.context import refuse_written
-from skillgym_action.settings.option_types import ARTIFACT_STORE, PATH_STORE, StoreWord, reuse_days
+from skillgym_action.settings.option_types import (
+    ARTIFACT_STORE,
+    DEFAULT_STORE,
+    NO_STORE,
+    PATH_STORE,
+    STORED_BASELINE,
+    reuse_days,
+)
+from skillgym_action.settings.runners import runner_ids
 
 if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
-    from skillgym_action.storage.changed_suites import SuiteComparison
-
-STORED_BASELINE = "auto"  # the value of ``baseline`` that means the store
-DEFAULT_STORE: StoreWord = "branch"
-NO_STORE: StoreWord = "none"
+    from skillgym_action.settings.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +48,20 @@ class StoreOptions:
     asked: bool = False
     reports: bool = True
     optional: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteComparison:
+    """How stored results are compared with the checkout.
+
+    ``complete``: no suite, runner or case of the checkout's plan may be missing from the results. ``runners``: the ids
+    of those of the plan; (): those of the results. ``without_checkout``: whether it is an error, or a warning, that
+    there is no checkout to compare with, or nothing.
+    """
+
+    complete: bool
+    runners: tuple[str, ...]
+    without_checkout: Literal["error", "warning", "nothing"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,10 +97,10 @@ def store_name(settings: Settings, config: Config, context: LaunchContext) -> st
 
 def _is_asked_for(settings: Settings, config: Config) -> bool:
     """Whether the user named a store, or what needs one."""
-    run, reuse = config.file.run, settings.reuse or config.file.reuse
-    if settings.store or config.file.store or settings.baseline or run.baseline:
+    reuse = settings.reuse or config.file.reuse
+    if settings.store or config.file.store or settings.baseline or config.file.run.baseline:
         return True
-    return "regression" in (settings.fail_on or run.fail_on or ()) or bool(reuse and reuse_days(reuse))
+    return "regression" in (with_configured(settings, config.file).fail_on or ()) or bool(reuse and reuse_days(reuse))
 
 
 def store_options(settings: Settings, config: Config, context: LaunchContext) -> StoreOptions | None:
@@ -107,3 +126,56 @@ def store_options(settings: Settings, config: Config, context: LaunchContext) ->
     absolute = context.suite_source.in_head(Path(os.path.normpath(folder / path)))
     refuse_written(absolute, f"the store {path}", context)
     return StoreOptions(kind="path", named=path, path=absolute, asked=settings.store_write, reports=reports)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReuseOptions:
+    """``max_age``: of results of unchanged executions that are reused. ``why_not``: why nothing is, if so."""
+
+    max_age: timedelta
+    why_not: str = ""
+
+
+def reuse_options(settings: Settings, config: Config, context: LaunchContext) -> ReuseOptions | None:
+    """Which results are reused; None: none. Raises UsageError without a store."""
+    value = settings.reuse or config.file.reuse
+    days = reuse_days(value) if value else None
+    if days is None:
+        return None
+    if store_name(settings, config, context) is None:
+        raise UsageError("reuse without a store: there is nothing to reuse", remedy="name a --store")
+    needs_sessions = {
+        "--record needs the sessions": settings.record,
+        "--last-failed is to run them again": settings.last_failed,
+        "--update-snapshots needs their tokens": settings.update_snapshots,
+    }
+    why_not = next((reason for reason, is_set in needs_sessions.items() if is_set), "")
+    return ReuseOptions(max_age=timedelta(days=days), why_not=why_not)
+
+
+def unverified_commit(settings: Settings, context: LaunchContext) -> str:
+    """The commit of which an untrusted contributor stored the results that are reported; empty: they are trusted."""
+    event = context.job.event if context.job else None
+    if not (settings.compare_suites and event and event.untrusted):
+        return ""
+    return event.head.sha if event.head else "the head of the pull request"
+
+
+def suite_comparison(settings: Settings, config: Config, context: LaunchContext) -> SuiteComparison | None:
+    """How stored results are compared with the checkout; None: not at all, such as those that are only shown.
+
+    In a workflow that the commit itself defines there is no base to compare with, and nothing to protect.
+    """
+    if not settings.compare_suites or unverified_commit(settings, context):
+        return None
+    from skillgym_action.github.event import EVENTS_WITH_SECRETS
+
+    event = context.job.event if context.job else None
+    of_other_workflow = event is not None and event.name in EVENTS_WITH_SECRETS
+    selects = settings.paths or settings.runner or settings.case or settings.tag or settings.match
+    without: Literal["error", "warning", "nothing"] = "warning" if of_other_workflow else "nothing"
+    return SuiteComparison(
+        complete=(of_other_workflow or bool(selects)) and not settings.changed_skills,
+        runners=runner_ids(config, settings.runner),
+        without_checkout=without if context.job else "error",
+    )

@@ -13,7 +13,7 @@ from skillgym_action.settings.suite_options import discover_options
 if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.settings import Settings
 
 CONFIGURATION_NAMES = ("skillgym.config.*", "**/skillgym.config.*")
 WORKFLOWS = ".github/workflows"
@@ -56,7 +56,7 @@ def changed_options(settings: Settings, config: Config, context: LaunchContext) 
         if settings.base:
             raise UsageError("--base without --changed-only: nothing is compared with it", remedy="add --changed-only")
         return None
-    from skillgym_action.settings.quarantine_file import QUARANTINE
+    from skillgym_action.settings.configuration_file import QUARANTINE
 
     if settings.changed_skills:
         raise UsageError(

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
-from skillgym_action.processes.github_job import is_github_job
-from skillgym_action.repository.checkout import Checkout
-from skillgym_action.repository.repository import repository_root
-from skillgym_action.repository.suite_source import SuiteSource, checkout_as_source
+from skillgym_action.system.files.checkout import Checkout
+from skillgym_action.system.processes.github_job import is_github_job
 from skillgym_action.text.redaction import Redactor
+from skillgym_action.workspaces.repository.repository import repository_root
+from skillgym_action.workspaces.repository.suite_source import SuiteSource, checkout_as_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

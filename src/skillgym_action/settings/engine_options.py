@@ -3,81 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import BaseModel, NonNegativeInt
+from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import ConfigError, UsageError
-from skillgym_action.remote_limits import (
+from skillgym_action.model.limits import (
     DEFAULT_LOST_AFTER_SECONDS,
     DEFAULT_LOST_RETRIES,
     DEFAULT_WORKER_WAIT_SECONDS,
     MAX_ENGINE_SESSIONS,
 )
-from skillgym_action.settings.declarations import RUN, Input, Option
-from skillgym_action.settings.provider_limits import ProviderSettings
+from skillgym_action.settings.option_types import DASK_EXTRA, LOCAL, cluster_address
+from skillgym_action.settings.slices import EngineOptions, Tls
 
 if TYPE_CHECKING:
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import ExecuteOptions, Settings
-
-LOCAL = "local"
-DASK_EXTRA = "pip install 'skillgym-action[dask]'"
-_HOST = r"(\[[0-9a-fA-F:.]+\]|[^\s/:@?#\[\]]+)"
-_ADDRESS = re.compile(rf"(dask|tls|tcp)://{_HOST}:([0-9]{{1,5}})")
-_LOOPBACK = r"(localhost|127(\.(0|[1-9][0-9]{0,2})){3}|\[127(\.(0|[1-9][0-9]{0,2})){3}\]|\[[0:]*:0{0,3}1\])"
-_PORT = r"(?!0+$)([0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-CLUSTER_ADDRESS = rf"^((dask|tls)://{_HOST}|tcp://{_LOOPBACK}):{_PORT}$"
-"""The pattern of what ``cluster_address`` accepts, for JSON Schemas; a few addresses that are none match it, too."""
-OF_TLS = "^(dask|tls)://"
-
-
-class EngineSettings(ProviderSettings, BaseModel):
-    """The part of ``Settings`` that says where sessions run, and how many of them use a provider at once."""
-
-    engine: Annotated[
-        str | None,
-        Option(
-            RUN,
-            "ADDRESS|local",
-            "Where to run sessions: on this machine (local), or on a Dask cluster (dask://HOST:PORT).",
-        ),
-        Input("engine"),
-    ] = None
-    lost_retries: Annotated[
-        NonNegativeInt | None,
-        Option(RUN, "N", "With --engine: rerun a session up to N times if its worker is lost (default: 2)."),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tls:
-    """Files in PEM format: the authority that signed all certificates of the cluster, and the own one with its key."""
-
-    ca: Path
-    cert: Path
-    key: Path
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EngineOptions:
-    """A cluster of Dask. ``address``: of the scheduler, ``tls://…``, or ``tcp://…`` on loopback, then without ``tls``.
-
-    ``slots``: sessions at once, over all workers. Seconds: ``lost_after``, the silence after which a worker is lost,
-    and ``wait``, how long a run waits for a worker. ``lost_retries``: how often a lost worker's session runs again.
-    """
-
-    address: str
-    tls: Tls | None = None
-    slots: int = MAX_ENGINE_SESSIONS
-    lost_after: float = DEFAULT_LOST_AFTER_SECONDS
-    lost_retries: int = DEFAULT_LOST_RETRIES
-    wait: float = DEFAULT_WORKER_WAIT_SECONDS
+    from skillgym_action.settings.settings import Settings
 
 
 def engine_options(settings: Settings, config: Config, context: LaunchContext) -> EngineOptions | None:
@@ -148,47 +92,6 @@ def with_placeholders(settings: Settings, config: Config, context: LaunchContext
     if engine_options(settings, config, context) is None:
         return context
     return replace(context, environment=WithoutKeys(context.environment))
-
-
-def on_engine(options: ExecuteOptions, engine: EngineOptions | None, schedule: str | None) -> ExecuteOptions:
-    """The options with as many sessions at once as a cluster may run; unless a schedule is set, in parallel.
-
-    ``schedule``: the one that the user set.
-    """
-    if engine is None or schedule in {"isolated-by-runner", "serial"}:
-        return options
-    return replace(options, jobs=engine.slots, schedule="parallel")
-
-
-def cluster_address(text: str) -> str:
-    """The address of a scheduler as Dask writes it; ``dask://`` means TLS. Raises UsageError.
-
-    Whoever reaches a scheduler without TLS may run programs on it, so ``tcp://`` is for this machine alone.
-    """
-    match = _ADDRESS.fullmatch(text)
-    if not match or not 0 < int(match[3]) < 2**16:
-        raise UsageError(
-            f"{text[:200]!r} is not the address of a scheduler",
-            remedy="write dask://HOST:PORT, or tcp://127.0.0.1:PORT for a scheduler on this machine",
-        )
-    scheme, host, port = match.groups()
-    if scheme == "tcp" and not _is_loopback(host.strip("[]")):
-        raise UsageError(
-            f"{text}: tcp:// is not encrypted, and anybody who reaches the port can run programs",
-            remedy="use dask:// with certificates; tcp:// works only on this machine",
-        )
-    return f"{'tcp' if scheme == 'tcp' else 'tls'}://{host}:{port}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    import ipaddress  # imported late: a run on this machine does not need it
-
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def check_certificates(tls: Tls) -> None:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
-from skillgym_action.documents.json_schemas import MadeSchema, words
-from skillgym_action.documents.option_values import PositiveInt  # noqa: TC001 - pydantic reads annotations
+from skillgym_action.agents.output.providers import provider_ids
 from skillgym_action.model.errors import did_you_mean
-from skillgym_action.settings.declarations import RUN, Option
-from skillgym_action.transcripts.providers import provider_ids
+from skillgym_action.text.documents.json_schemas import MadeSchema, words
+from skillgym_action.text.documents.option_values import PositiveInt  # noqa: TC001 - pydantic reads annotations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,20 +48,6 @@ ProviderLimitPairs = Annotated[
     tuple[tuple[str, int], ...], BeforeValidator(_provider_limits), WithJsonSchema({"type": "array"})
 ]
 """Providers with the number of sessions that may use each of them at the same time."""
-
-
-class ProviderSettings(BaseModel):
-    """The part of ``Settings`` about providers."""
-
-    limit: Annotated[
-        ProviderLimitPairs,
-        Option(
-            RUN,
-            "PROVIDER=N",
-            "Maximum number of sessions that use a provider at the same time (example: anthropic=40).",
-            repeatable=True,
-        ),
-    ] = ()
 
 
 def provider_limits(pairs: ProviderLimitPairs, sections: Mapping[str, ProviderSection]) -> dict[str, int]:

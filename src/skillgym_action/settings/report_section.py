@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from skillgym_action.documents.documents import read_document
-from skillgym_action.documents.user_files import read_text
-from skillgym_action.limits import MAX_CONFIGURATION_BYTES
 from skillgym_action.model.errors import ConfigError, SkillgymError
+from skillgym_action.model.limits import MAX_CONFIGURATION_BYTES
+from skillgym_action.settings.configuration import ReportSection
 from skillgym_action.settings.configuration_file import KINDS, configuration_path
-from skillgym_action.settings.configuration_sections import ReportSection
+from skillgym_action.text.documents.documents import read_document
+from skillgym_action.text.documents.user_files import read_text
 
 if TYPE_CHECKING:
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.settings import Settings
 
 _COMMENT_ID = re.compile(r"comment_?id", re.IGNORECASE)
 _SECTION = re.compile(r"report|comment", re.IGNORECASE)

@@ -8,51 +8,67 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from skillgym_action.clock import Clock
-from skillgym_action.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH
-from skillgym_action.limits import DEFAULT_DISK_BYTES, DEFAULT_FILE_BYTES, DEFAULT_MEMORY_PERCENT, DEFAULT_PROCESSES
 from skillgym_action.model.errors import ConfigError, UsageError
+from skillgym_action.model.limits import (
+    DEFAULT_DISK_BYTES,
+    DEFAULT_FILE_BYTES,
+    DEFAULT_MEMORY_PERCENT,
+    DEFAULT_PROCESSES,
+)
 from skillgym_action.model.resource_limits import ResourceLimits, parse_limits
 from skillgym_action.model.suite import Bootstrap, SkillSettings, WorkspaceSpec
+from skillgym_action.results.journal_file import JOURNAL
 from skillgym_action.settings.arm_options import arm_options
 from skillgym_action.settings.attempt_options import RESUME_AUTO, attempt_options, directory_name
-from skillgym_action.settings.baseline_options import STORED_BASELINE, ReportOptions, store_name, store_options
-from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, resolved_env
-from skillgym_action.settings.context import refuse_outside, refuse_written
-from skillgym_action.settings.engine_options import WithoutKeys, engine_options, on_engine, with_placeholders
-from skillgym_action.settings.gate_options import DEFAULT_FAIL_ON, GateOptions
-from skillgym_action.settings.option_types import PRINTED
-from skillgym_action.settings.options import ExecuteOptions, Options, Settings
-from skillgym_action.settings.plan_options import (
-    DEFAULT_TIMEOUT,
-    InstallAgentsOptions,
-    PlanOptions,
+from skillgym_action.settings.baseline_options import (
+    ReportOptions,
+    reuse_options,
+    store_name,
+    store_options,
+    suite_comparison,
+    unverified_commit,
 )
+from skillgym_action.settings.configuration import with_configured
+from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, read_quarantine, resolved_env
+from skillgym_action.settings.context import refuse_outside, refuse_written
+from skillgym_action.settings.engine_options import WithoutKeys, engine_options, with_placeholders
+from skillgym_action.settings.option_types import PRINTED, STORED_BASELINE
 from skillgym_action.settings.provider_limits import provider_limits
-from skillgym_action.settings.quarantine_file import read_quarantine
-from skillgym_action.settings.reuse_options import reuse_options
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.settings.sandbox_options import configured_container, sandbox_options
+from skillgym_action.settings.settings import all_declared, is_set, settings_for
 from skillgym_action.settings.shard_options import with_shard
+from skillgym_action.settings.slices import (
+    DEFAULT_FAIL_ON,
+    DEFAULT_TIMEOUT,
+    EngineOptions,
+    ExecuteOptions,
+    GateOptions,
+    InstallAgentsOptions,
+    Options,
+    PlanOptions,
+    PublishOptions,
+    output_directory,
+)
 from skillgym_action.settings.suite_options import LoadOptions, discover_options
 from skillgym_action.settings.written_files import absolute_files, refuse_files
-from skillgym_action.settings.written_reports import PublishOptions, output_directory
-from skillgym_action.storage.journal_file import JOURNAL
+from skillgym_action.system.clock import Clock
+from skillgym_action.text.documents.user_files import PLAIN_DIRECTORY, PLAIN_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from skillgym_action.github.publish_options import PublisherOptions
-    from skillgym_action.model.execution import Runner
+    from skillgym_action.github.options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
+    from skillgym_action.model.runner import Runner
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.token_snapshots import SnapshotConfig
+    from skillgym_action.reports.user_templates.renderer import TemplateSources
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.storage.changed_suites import SuiteComparison
-    from skillgym_action.user_templates.template_folder import TemplateSources
+    from skillgym_action.settings.settings import Settings
 
 
 def runners_and_options(
@@ -62,10 +78,31 @@ def runners_and_options(
 
     Raises UsageError, ConfigError.
     """
-    _check_require(settings, config)
+    _check_require(with_configured(settings, config.file))
     _check_contradictions(settings)
     runners = configured_runners(settings, config, with_placeholders(settings, config, context))
     return runners, with_shard(options(settings, config, context, runners=len(runners)), settings, context)
+
+
+def of_stage(stage: str, settings: Settings) -> dict[str, Any]:
+    """What the slice ``stage`` gets of the settings that are set; its own defaults apply to the others."""
+    names = [name for name, setting, _ in all_declared() if setting.stage == stage]
+    return {name: getattr(settings, name) for name in names if is_set(settings, name)}
+
+
+def values_for(use: str, options: Options) -> dict[str, tuple[Any, Any]]:
+    """The fields of ``Settings`` whose ``uses`` have ``use`` -> the value in their stage's slice, and its default."""
+    slices = {name: getattr(options, str(setting.stage)) for name, setting in settings_for(use).items()}
+    return {name: (getattr(stage, name), getattr(type(stage)(), name)) for name, stage in slices.items()}
+
+
+def _gate_options(settings: Settings, context: LaunchContext, report: ReportOptions) -> GateOptions:
+    return GateOptions(
+        **of_stage("gate", settings),
+        fail_on=_fail_on(settings.fail_on),
+        complete=report.suites is not None and report.suites.complete,
+        unverified=unverified_commit(settings, context),
+    )
 
 
 def options(
@@ -77,42 +114,32 @@ def options(
     """
     from skillgym_action.settings.changed_options import changed_options
 
-    run, milliseconds = config.file.run, config.file.defaults.timeout_ms
+    given, milliseconds = settings, config.file.defaults.timeout_ms
+    settings = with_configured(settings, config.file)
     _refuse_paths(settings, config, context, stored)
     engine = engine_options(settings, config, context)
+    report = replace(_report_options(given, config, context), baseline_optional=settings.baseline_optional)
     return Options(
         discover=discover_options(settings, config, context),
         load=_load_options(settings, config, context),
         arms=arm_options(settings, config, context),
         plan=PlanOptions(
+            **of_stage("plan", settings),
             cases=settings.case,
-            match=settings.match,
-            tags=settings.tag or run.tags,
+            tags=settings.tag,
             runners=settings.runner,
             configured=tuple(config.file.runners or ()),
-            model=settings.model,
-            timeout=settings.timeout,
             default_timeout=milliseconds / 1000 if milliseconds else DEFAULT_TIMEOUT,
-            shard=settings.shard or (1, 1),
-            repeated=settings.repeat is not None,
+            repeated=given.repeat is not None,
             limits=_limits(settings, config, in_action=context.job is not None),
             quarantine=read_quarantine(config, context),
         ),
-        install_agents=InstallAgentsOptions(install_agents=settings.install_agents),
-        execute=on_engine(
-            _execute_options(settings, config, context, runners), engine, settings.schedule or run.schedule
-        ),
-        report=_report_options(settings, config, context),
-        gate=GateOptions(
-            fail_on=_fail_on(settings.fail_on or run.fail_on),
-            min_pass_rate=settings.min_pass_rate if settings.min_pass_rate is not None else run.min_pass_rate,
-            max_error_rate=settings.max_error_rate if settings.max_error_rate is not None else run.max_error_rate,
-            min_uplift=settings.min_uplift if settings.min_uplift is not None else run.min_uplift,
-            allow_changed_suites=settings.allow_changed_suites,
-            baseline_optional=settings.baseline_optional or run.baseline_optional,
-        ),
+        install_agents=InstallAgentsOptions(**of_stage("install_agents", settings)),
+        execute=on_engine(_execute_options(settings, config, context, runners), engine, settings.schedule),
+        report=report,
+        gate=_gate_options(settings, context, report),
         publish=_publish_options(settings, config, context),
-        publisher=_publisher_options(settings, config),
+        publisher=_publisher_options(settings),
         store=store_options(settings, config, context),
         reuse=reuse_options(settings, config, context),
         changed=changed_options(settings, config, context),
@@ -126,13 +153,12 @@ def options(
 
 def _load_options(settings: Settings, config: Config, context: LaunchContext) -> LoadOptions:
     return LoadOptions(
+        **of_stage("load", settings),
         workspace=_workspace(settings, config, context),
         cwd=_working_directory(settings, config, context),
         cwd_option=settings.cwd,
         environment=_environment_for_suites(context),
-        agentv_compat=settings.agentv_compat,
         skills=_skills(settings, config, context),
-        threshold=settings.threshold,
         allow_tools=config.file.plugins.allow_tools,
     )
 
@@ -157,42 +183,30 @@ def _environment_for_suites(context: LaunchContext) -> dict[str, str]:
 
 def _execute_options(settings: Settings, config: Config, context: LaunchContext, runners: int) -> ExecuteOptions:
     """Options of ``execute``. More than one job implies the schedule parallel, unless another one is set."""
-    run = config.file.run
-    schedule = settings.schedule or run.schedule or ("parallel" if (settings.jobs or 1) > 1 else "serial")
-    at_most = settings.max_parallel or run.max_parallel
-    lanes = max(runners, 1)
+    schedule = settings.schedule or ("parallel" if (settings.jobs or 1) > 1 else "serial")
+    serial_groups = max(runners, 1)
     default = {
         "serial": 1,
-        "parallel": at_most or os.cpu_count() or 2,
-        "isolated-by-runner": min(lanes, at_most or lanes),
+        "parallel": settings.max_parallel or os.cpu_count() or 2,
+        "isolated-by-runner": min(serial_groups, settings.max_parallel or serial_groups),
     }
-    return ExecuteOptions(
+    return replace(
+        ExecuteOptions(**of_stage("execute", settings)),
         jobs=1 if schedule == "serial" else settings.jobs or default[schedule],
         schedule=schedule,
-        repeat=settings.repeat or run.repeat or 1,
-        require=settings.require or run.require or "all",
-        stop_early=settings.stop_early or run.stop_early,
-        stop=settings.stop or run.stop,
-        retry=next(n for n in (settings.retry, settings.retry_failed, run.retries) if n is not None),
-        on_limit=settings.on_limit or run.on_limit or "failed",
-        max_steps=settings.max_steps or run.max_steps,
-        max_cost=settings.max_cost or run.max_cost,
-        allow_partial=settings.allow_partial or run.allow_partial,
+        retry=next(n for n in (settings.retry, settings.retry_failed, config.file.run.retries) if n is not None),
         maxfail=1 if settings.exitfirst else settings.maxfail,
         record=Path(os.path.normpath(context.cwd / settings.record)) if settings.record else None,
-        agent_user=settings.agent_user,
         snapshots=_snapshot_options(settings, config, context),
         prices=_prices(config),
         resume=settings.resume is not None,
-        keep=settings.keep or run.keep or "changed",
         provider_limits=provider_limits(settings.limit, config.file.limits),
     )
 
 
-def _check_require(settings: Settings, config: Config) -> None:
+def _check_require(settings: Settings) -> None:
     """Raises UsageError if more repetitions must pass than there are."""
-    run = config.file.run
-    require, repeat = settings.require or run.require, settings.repeat or run.repeat or 1
+    require, repeat = settings.require, settings.repeat or 1
     if isinstance(require, int) and require > repeat:
         raise UsageError(
             f"--require {require} with --repeat {repeat}: so many can never pass",
@@ -223,7 +237,7 @@ def default_limits(*, in_action: bool) -> ResourceLimits:
     limits = ResourceLimits(processes=DEFAULT_PROCESSES, file_size=DEFAULT_FILE_BYTES)
     if not in_action:
         return limits
-    from skillgym_action.processes.resource_usage import memory_size
+    from skillgym_action.system.processes.resource_usage import memory_size
 
     memory = memory_size()
     memory_limit = memory * DEFAULT_MEMORY_PERCENT // 100 if memory else None
@@ -280,26 +294,10 @@ def _report_options(settings: Settings, config: Config, context: LaunchContext) 
         baseline=folder / named if named else None,
         named=named or "",
         auto=auto,
-        baseline_optional=settings.baseline_optional or config.file.run.baseline_optional,
-        suites=_suite_comparison(settings, context) if settings.compare_suites else None,
+        baseline_optional=settings.baseline_optional,
+        suites=suite_comparison(settings, config, context),
         configuration_differs=configuration_differs(settings, context, config),
     )
-
-
-def _suite_comparison(settings: Settings, context: LaunchContext) -> SuiteComparison:
-    """How suites are compared with the checkout, and what happens without a checkout.
-
-    In a workflow that the commit itself defines there is no base to compare with, and nothing to protect.
-    """
-    from skillgym_action.github.event import EVENTS_WITH_SECRETS
-    from skillgym_action.storage.changed_suites import SuiteComparison
-
-    event = context.job.event if context.job else None
-    untrusted = event is not None and event.untrusted
-    without: Literal["changed", "warning", "nothing"] = "changed"
-    if context.job and not untrusted:
-        without = "warning" if event and event.name in EVENTS_WITH_SECRETS else "nothing"
-    return SuiteComparison(all_expected=untrusted or bool(settings.paths), without_checkout=without)
 
 
 def _publish_options(settings: Settings, config: Config, context: LaunchContext) -> PublishOptions:
@@ -312,24 +310,15 @@ def _publish_options(settings: Settings, config: Config, context: LaunchContext)
         step_summary=job.summary if job else None,
         step_outputs=job.outputs if job else None,
         workspace=job.workspace if job else context.cwd,
-        comment_id=settings.comment_id or config.file.report.comment_id or "default",
+        comment_id=settings.comment_id or "default",
         html=config.file.report.html is not False and not settings.no_html,
     )
 
 
-def _publisher_options(settings: Settings, config: Config) -> PublisherOptions:
-    from skillgym_action.github.publish_options import PublisherOptions
+def _publisher_options(settings: Settings) -> PublisherOptions:
+    from skillgym_action.github.options import PublisherOptions
 
-    section, default = config.file.report, PublisherOptions()
-    review = settings.review_comments if settings.review_comments is not None else section.review_comments
-    return PublisherOptions(
-        comment=settings.comment or section.comment or default.comment,
-        comment_when=settings.comment_when or section.comment_when or default.comment_when,
-        comment_id=settings.comment_id or section.comment_id or default.comment_id,
-        review_comments=default.review_comments if review is None else review,
-        status=settings.status or section.status or default.status,
-        budget=settings.max_cost or config.file.run.max_cost,
-    )
+    return PublisherOptions(**of_stage("publisher", settings), budget=settings.max_cost)
 
 
 def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None:
@@ -337,7 +326,7 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     section = config.file.run.judge
     if section is None:
         return None
-    from skillgym_action.judge.protocols import PROTOCOLS
+    from skillgym_action.judging.judge.protocols import PROTOCOLS
     from skillgym_action.model.judge_question import JudgeConfig
 
     protocol = PROTOCOLS[section.api]
@@ -361,7 +350,7 @@ def _templates(settings: Settings, config: Config, context: LaunchContext) -> Te
         committed = config.folder.is_relative_to(root)
     else:
         return None
-    from skillgym_action.user_templates.template_folder import template_sources
+    from skillgym_action.reports.user_templates.renderer import template_sources
 
     return template_sources(folder, root, committed=committed)
 
@@ -484,3 +473,13 @@ def _resumed(settings: Settings, named: Path, output: Path | None) -> Path:
             remedy="name the run directory of a run that was not finished, or leave resume out to begin a new run",
         )
     return directory
+
+
+def on_engine(options: ExecuteOptions, engine: EngineOptions | None, schedule: str | None) -> ExecuteOptions:
+    """The options with as many sessions at once as a cluster may run; unless a schedule is set, in parallel.
+
+    ``schedule``: the one that the user set.
+    """
+    if engine is None or schedule in {"isolated-by-runner", "serial"}:
+        return options
+    return replace(options, jobs=engine.slots, schedule="parallel")

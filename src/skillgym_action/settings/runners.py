@@ -8,41 +8,51 @@ from shutil import which
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.filesystem.globs import matches
 from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean, meant_word
-from skillgym_action.model.execution import Runner
+from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
-from skillgym_action.settings.configuration_file import resolved_env
+from skillgym_action.settings.configuration_file import REFERENCE, resolved_env
+from skillgym_action.suites import FORMATS
+from skillgym_action.system.files.globs import matches
 from skillgym_action.text.escaping import path_key
-from skillgym_action.text.redaction import is_secret_name
+from skillgym_action.text.secret_forms import is_public, is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from skillgym_action.agents import AgentInfo
-    from skillgym_action.documents.located_values import KeyPath
     from skillgym_action.model.arm import Arm
+    from skillgym_action.model.execution import Execution
+    from skillgym_action.model.plugin_table import PlugIn
+    from skillgym_action.settings.configuration import AgentSection
     from skillgym_action.settings.configuration_file import Config
-    from skillgym_action.settings.configuration_sections import AgentSection
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.settings import Settings
+    from skillgym_action.text.documents.located_values import KeyPath
+
+
+def runner_ids(config: Config, selectors: Iterable[str]) -> tuple[str, ...]:
+    """The ids of the selected runners, in the order of ``selectors``; without any, of all that are configured.
+
+    An unknown selector selects nothing, since it may be a runner of a suite.
+    """
+    configured = config.file.runners or {}
+    found = dict[str, None]() if selectors else dict.fromkeys(configured)
+    for selector in selectors:
+        ids = [name for name in configured if name == selector or matches(name, selector)]
+        found |= dict.fromkeys(ids or ([selector] if is_agent(selector) else []))
+    return tuple(found)
 
 
 def selected_runners(config: Config, selectors: Iterable[str], environment: Mapping[str, str]) -> tuple[Runner, ...]:
-    """The selected runners, in the order of ``selectors``; without any, all that are configured.
-
-    An unknown selector selects nothing, since it may be a runner of a suite. Raises ConfigError.
-    """
+    """The runners with these ids. Raises ConfigError."""
     configured = config.file.runners or {}
-    wanted = tuple(selectors) or tuple(configured)
-    runners: dict[str, Runner] = {}
-    for selector in wanted:
-        ids = [name for name in configured if name == selector or matches(name, selector)] if selectors else [selector]
-        for name in ids:
-            runners.setdefault(name, _configured(name, configured[name].agent, config, environment))
-        if not ids and is_agent(selector):
-            runners.setdefault(selector, _ad_hoc(selector, environment))
-    return tuple(runners.values())
+    return tuple(
+        _configured(name, configured[name].agent, config, environment)
+        if name in configured
+        else _ad_hoc(name, environment)
+        for name in runner_ids(config, selectors)
+    )
 
 
 def is_agent(selector: str) -> bool:
@@ -56,15 +66,28 @@ def _is_selectable(agent: AgentInfo) -> bool:
     return agent.executable is not None or agent.needs_no_program
 
 
+def selectable_agents() -> Iterator[str]:
+    """The agents that need no configuration. Those of plug-ins are not loaded, so that some of them may need it."""
+    return (name for name in AGENTS if name not in AGENTS.own or _is_selectable(AGENTS.own[name]))
+
+
+def plug_ins_of(execution: Execution, sandbox: str) -> tuple[PlugIn, ...]:
+    """What adds the agent of an execution, the format of its suite, and the sandbox that it needs."""
+    from skillgym_action.system.containers import SANDBOXES
+
+    spec = execution.case.workspace or execution.suite.workspace
+    agent, format_ = AGENTS.plug_ins(execution.runner.agent.type), FORMATS.plug_ins(execution.suite.format)
+    return (*agent, *format_, *(SANDBOXES.plug_ins(sandbox) if spec.container else ()))
+
+
 def unknown_runner(selector: str, known: Iterable[str]) -> UsageError:
     """The error for a selector that selects no runner."""
-    choices = {*known, *(name for name, listing in AGENTS.items() if _is_selectable(listing))}
-    return UsageError(f"unknown runner {selector!r}", remedy=did_you_mean(selector, choices))
+    return UsageError(f"unknown runner {selector!r}", remedy=did_you_mean(selector, {*known, *selectable_agents()}))
 
 
 def no_runner() -> UsageError:
     """The error for a run without any runner."""
-    found = [name for name, listing in AGENTS.items() if listing.executable and which(listing.executable)]
+    found = [name for name, listing in AGENTS.own.items() if listing.executable and which(listing.executable)]
     installed = f"found on this machine: {', '.join(found)}" if found else "no agent's CLI is on PATH"
     return UsageError(
         f"no runner is configured or named; {installed}",
@@ -79,7 +102,7 @@ def usable(runner: Runner, suite: str, environment: Mapping[str, str]) -> Runner
     listing = AGENTS.get(runner.agent.type)
     if listing is None:
         message = f"runner {runner.id}: the agent {runner.agent.type} is not supported yet"
-        known = ", ".join(name for name, info in AGENTS.items() if info.executable)
+        known = ", ".join(name for name, info in AGENTS.own.items() if info.executable)
         problem = Problem(message=message, location=Location(path=suite), remedy=f"known: {known}")
         return replace(runner, problem=problem)
     return replace(runner, agent=replace(runner.agent, env={**_keys(listing, environment), **runner.agent.env}))
@@ -94,6 +117,23 @@ def secrets_of(runners: Iterable[Runner]) -> tuple[str, ...]:
 def secrets_of_arms(arms: Iterable[Arm]) -> tuple[str, ...]:
     """Values of the secret variables that arms set."""
     return tuple(value for arm in arms for name, value in arm.env if is_secret_name(name))
+
+
+def taken_values(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Values that ``env`` of runners, arms and the judge takes from ``environment``, but not those of public variables.
+
+    Public are ``run.publicVariables``, variables that say where a program runs, and what agents get besides keys.
+    """
+    file = config.file
+    sections = [runner.agent.env for runner in (file.runners or {}).values()]
+    arms = [arm.env for arm in (file.arms or {}).values()]
+    sections += [{name: value for name, value in env.items() if value is not None} for env in arms]
+    sections += [file.run.judge.env] if file.run.judge else []
+    names = {found[1] or found[2] for env in sections for text in env.values() for found in REFERENCE.finditer(text)}
+    configured = {runner.agent.type for runner in (file.runners or {}).values()}
+    keys = (name for agent in {*AGENTS.own, *configured} for name in AGENTS[agent].keys)
+    public = {*file.run.public_variables, *keys}
+    return tuple(environment[name] for name in sorted(names - public) if name in environment and not is_public(name))
 
 
 def _keys(listing: AgentInfo, environment: Mapping[str, str]) -> dict[str, str]:
@@ -160,5 +200,5 @@ def _from(folder: Path | None, part: str) -> str:
 def configured_runners(settings: Settings, config: Config, context: LaunchContext) -> tuple[Runner, ...]:
     """The runners that ``settings.runner`` selects; the context's redactor learns their keys."""
     selected = selected_runners(config, settings.runner, context.environment)
-    context.redactor.learn(secrets_of(selected))
+    context.redactor.learn((*secrets_of(selected), *taken_values(config, context.environment)))
     return selected

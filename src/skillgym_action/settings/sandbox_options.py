@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
-
-from skillgym_action.documents.container_sections import ContainerKeyError, container_spec
-from skillgym_action.documents.option_values import known
 from skillgym_action.model.errors import ConfigError
-from skillgym_action.settings.declarations import RUN, Input, Option
+from skillgym_action.suites.container_section import ContainerKeyError, container_spec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.containers import ContainerSpec
+    from skillgym_action.settings.configuration import WorkspaceSection
     from skillgym_action.settings.configuration_file import Config
-    from skillgym_action.settings.configuration_sections import WorkspaceSection
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
-
-SandboxType = Literal["none", "docker"]
-
-
-class SandboxFields(BaseModel):
-    """The part of ``Settings`` about containers."""
-
-    sandbox: Annotated[
-        SandboxType | None,
-        known(get_args(SandboxType)),
-        Option((*RUN, "rejudge"), "none|docker", "Sandbox for suites that require containers (default: docker)."),
-        Input("sandbox"),
-    ] = None
+    from skillgym_action.settings.option_types import SandboxType
+    from skillgym_action.settings.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,58 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel
-
-from skillgym_action.documents.option_values import Duration, Lines, Shard
 from skillgym_action.model.errors import UsageError
-from skillgym_action.settings.declarations import PLANNED, SELECT, Input, Option
+from skillgym_action.settings.slices import ShardOptions
 
 if TYPE_CHECKING:
     from skillgym_action.model.shard_plan import ShardPlan
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Options, Settings
-
-DEFAULT_TARGET = 20 * 60.0
-STORED_DURATIONS = "store"
-"""The value of ``durations`` that means the store."""
-
-
-class ShardSettings(BaseModel):
-    """The part of ``Settings`` about stored plans of shards."""
-
-    shard: Annotated[Shard | None, Option(SELECT, "I/N", "Select only shard I of N."), Input("shard")] = None
-    plan: Annotated[
-        str | None,
-        Option((*PLANNED, "report"), "FILE", "File with the stored plan of all shards, which `list --matrix` writes."),
-        Input("plan"),
-    ] = None
-    durations: Annotated[
-        Lines,
-        Option(
-            ("list",),
-            "RUN|store",
-            "With --matrix: balance shards by the durations in RUN or in the store.",
-            repeatable=True,
-        ),
-        Input("durations"),
-    ] = ()
-    target: Annotated[
-        Duration | None,
-        Option(("list",), "TIME", "With --matrix auto: maximum expected time of a shard (default: 20m)."),
-        Input("target"),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShardOptions:
-    """``stored``: the plan that says what each shard has. ``max_cost``: of all shards together, in US dollars."""
-
-    stored: ShardPlan | None = None
-    max_cost: float | None = None
+    from skillgym_action.settings.settings import Settings
+    from skillgym_action.settings.slices import Options
 
 
 def plan_path(settings: Settings, context: LaunchContext) -> Path:
@@ -70,7 +30,7 @@ def stored_plan(settings: Settings, context: LaunchContext) -> ShardPlan | None:
     """The stored plan that ``settings`` name, read; None: they name none. Raises UsageError."""
     if settings.plan is None:
         return None
-    from skillgym_action.storage.plan_file import read_plan
+    from skillgym_action.results.plan_file import read_plan
 
     return read_plan(plan_path(settings, context), settings.plan)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
-from skillgym_action.settings.quarantine_file import quarantine_path
+from skillgym_action.settings.configuration_file import quarantine_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

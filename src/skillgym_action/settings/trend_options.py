@@ -6,11 +6,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator
 
-from skillgym_action.settings.declarations import Input, Option
-
-TREND = ("trend",)
 TREND_PAGE = ".skillgym-results/trend/index.html"
 _AGO = re.compile(r"([1-9][0-9]{0,4})([dw])")
 _DAYS = {"d": 1, "w": 7}
@@ -25,25 +22,7 @@ def _since(value: str) -> str:
     return value
 
 
-class TrendSettings(BaseModel):
-    """The part of ``Settings`` that only ``trend`` has."""
-
-    model_config = ConfigDict(defer_build=True)  # only `Settings`, which inherits it, validates
-
-    since: Annotated[
-        Annotated[str, AfterValidator(_since)] | None,
-        Option(TREND, "TIME", "Show only runs since TIME: days (90d), weeks (12w), or a date such as 2026-01-31."),
-        Input("since"),
-    ] = None
-    branch: Annotated[
-        str | None,
-        Option(
-            TREND,
-            "NAME",
-            "Show only runs of the branch NAME (default: in a job, the base branch; "
-            "otherwise, the branch of the newest run).",
-        ),
-    ] = None
+Since = Annotated[str, AfterValidator(_since)]
 
 
 def since_time(value: str, now: datetime) -> datetime:

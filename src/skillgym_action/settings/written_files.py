@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
+from skillgym_action.reports import OUTPUT_FILE
+from skillgym_action.results.journal_file import JOURNAL
 from skillgym_action.settings.attempt_options import RESUME_AUTO
-from skillgym_action.settings.baseline_options import STORED_BASELINE
+from skillgym_action.settings.configuration_file import quarantine_path
 from skillgym_action.settings.context import refuse_written
-from skillgym_action.settings.option_types import PRINTED
-from skillgym_action.settings.quarantine_file import quarantine_path
-from skillgym_action.settings.written_reports import OUTPUT_FILE, is_results_file, output_directory
-from skillgym_action.storage.journal_file import JOURNAL
+from skillgym_action.settings.option_types import PRINTED, STORED_BASELINE
+from skillgym_action.settings.slices import is_results_file, output_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
-    from skillgym_action.settings.options import Settings
+    from skillgym_action.settings.settings import Settings
 
 ANOTHER = "name another file"
 
@@ -100,7 +100,7 @@ def _refuse_in_run_directories(files: Iterable[tuple[str, Path]], settings: Sett
 
     A report of the same kind may be there, but for the results: commands read them.
     """
-    from skillgym_action.storage.run_directory import REPORT_FILES
+    from skillgym_action.results.run_directory import REPORT_FILES
 
     kinds = {name: kind for kind, name in REPORT_FILES}
     named = output_directory(settings.output) or (settings.resume if settings.resume != RESUME_AUTO else None)

@@ -1,1 +1,1 @@
-"""Text that leaves the tool: escaped for the output it goes to, and without secrets."""
+"""Text that comes in and goes out: documents with positions, escaping, redaction, comparison, words."""

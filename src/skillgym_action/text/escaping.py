@@ -7,7 +7,12 @@ output shows as text and does not interpret.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LINE_END = re.compile(r"\r\n?")
 
@@ -54,6 +59,7 @@ _ENTITIES = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]|$
 }
 _HTML = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#x27;"))  # in this order
 _DATA = tuple((character, f"\\u{ord(character):04x}") for character in "<>&\u2028\u2029")
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)")  # on Windows, with any ending
 _FENCE = re.compile(r"`{3,}")
 _UNSAFE_IN_BACKTICKS = re.compile(r"[`|\\]")
 
@@ -189,7 +195,49 @@ def tail(text: str, limit: int) -> str:
     return note + text[len(note) - limit :] if limit > len(note) else text[-limit:]
 
 
+def safe_name(text: str) -> str:
+    """Return ``text`` as the name of a file that people write: unchanged if its characters are safe, else with a hash.
+
+    Two names may differ in upper and lower case alone.
+    """
+    safe = _safe_part(text)
+    return safe if safe == text else with_hash(safe, text)
+
+
 def path_key(text: str) -> str:
-    """Return ``text`` as one segment of a path: unchanged if it is safe, else with a hash, so that no two are equal."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:80].strip(".-") or "x"
-    return safe if safe == text else f"{safe}-{blake2b(text.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+    """Return ``text`` as one segment of a path; segments of different texts differ, also where case does not count.
+
+    Unchanged if that is so of the text itself and every system can have a file of its name; else in lower case with a
+    hash.
+    """
+    safe = _safe_part(text).lower()
+    if reserved := _RESERVED.match(safe):
+        safe = safe.replace(".", "-")
+    return safe if safe == text and not reserved else with_hash(safe, text)
+
+
+def folder_names(names: Iterable[str]) -> dict[str, str]:
+    """Return for each of ``names`` that of its folder; these folders can be beside each other in any file system.
+
+    It is the name itself if every system can have such a file, and no other of ``names`` is the same without regard to
+    case; else its ``path_key``. A name that is the ``path_key`` of another gets a hash, too.
+    """
+    names = dict.fromkeys(names)
+    alike = Counter(name.lower() for name in names)
+    found = {name: name if alike[name.lower()] == 1 and _is_safe(name) else path_key(name) for name in names}
+    again = Counter(key.lower() for key in found.values())
+    unclear = {name for name, key in found.items() if key == name and again[key.lower()] > 1}
+    return {name: with_hash(key, name) if name in unclear else key for name, key in found.items()}
+
+
+def _is_safe(name: str) -> bool:
+    return name == _safe_part(name) and not _RESERVED.match(name.lower())
+
+
+def with_hash(segment: str, text: str) -> str:
+    """Return a segment of a path that ends in a hash of ``text``."""
+    return f"{segment}-{blake2b(text.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+
+
+def _safe_part(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:80].strip(".-") or "x"

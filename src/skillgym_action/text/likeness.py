@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_COMPARED_CHARACTERS
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MAX_COMPARED_CHARACTERS = 2_000  # of a text that is compared with a wanted one
 _TOKEN = re.compile(
     r"\\[dDwWsSbBnrt]"  # a class of characters, a border, white space
     r"|\\(.)"  # a character that stands for itself

@@ -1,6 +1,6 @@
-"""Patterns of secrets: keys by their shape, known values as URLs, base64, JSON and HTML write them.
+"""How secrets are written: shapes of keys; known values, also in JSON, URLs, base64; names of secret variables.
 
-Texts can be large. So each secret has words, one of which every match contains: searching words is much faster than
+Texts can be large. So each kind of keys has words, one of which every key contains: searching words is much faster than
 matching a pattern, and nearly always finds nothing.
 """
 
@@ -10,30 +10,19 @@ import re
 import sys
 from base64 import b64encode
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 if sys.version_info < (3, 11, 5):  # its re misses matches of possessive quantifiers: python/cpython#106052
     import regex as re  # type: ignore[no-redef]
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 LINE_END = r"(?:\\{1,8}[rnt]|\s)"  # also as an escape of JSON
 _BREAK = f"{LINE_END}{{0,8}}+"
+SHORTEST_SECRET = 6  # characters; shorter values occur in too many texts by coincidence
 _MARGIN = r"[\d>|→: ]{0,12}+"  # line numbers and the like before a line
-SHORTEST_HIDDEN = 8  # characters of a value that is searched reversed, broken over lines, and so on
-UNCHANGED = re.compile(r"[A-Za-z0-9_.~-]+")  # characters that no escaping changes
-_BACKSLASH = r"(?:\\|%(?:25)*5[Cc])"
-_HASH, _SEMICOLON = r"(?:#|%(?:25)*23)", r"(?:;|%(?:25)*3[Bb])"
-_AMPERSAND = rf"(?:&|{_BACKSLASH}{{1,16}}u0026|%(?:25)*26)(?:amp{_SEMICOLON})*"
-_LETTERS = {"\n": "n", "\r": "r", "\t": "t"}
-_LONGEST_ESCAPE = 24  # characters; more than any one character of a value becomes
-_CUT_MARKS = ("…", "u2026", "more characters were cut")
-_CUT = re.compile(r"…|\\{1,8}u2026|more characters were cut")
-_BEFORE_CUT = re.compile(r"(?:(?:\\{1,8}[nrt]|\s)*\[(?:\d+ )?|(?:\\{1,8}[nrt]|\s)+)?$")
-_AFTER_CUT = re.compile(r"(?:\\{1,8}[nrt]|[\s\]])*")
-_SHORTEST_PART, _LONGEST_PART = 8, 4_096  # characters
 
 # kind -> words, of which one is in every such key, and its pattern. A pattern matches after any character: in JSON, the
 # letter of an escaped line end comes before the key. None matches a quote or a part of an escape, so that JSON stays
@@ -79,12 +68,11 @@ _PLACEHOLDER = re.compile(  # keys in documentation
 
 
 @dataclass(frozen=True)
-class SecretPattern:
-    """The pattern of a secret, or of a kind of secrets. ``length``: of the longest text that it matches."""
+class KeyShape:
+    """The shape of a kind of keys."""
 
     words: tuple[str, ...]
     shape: str
-    length: int = 0
 
     def may_match(self, text: str) -> bool:
         """Whether ``text`` has one of the words."""
@@ -96,7 +84,18 @@ class SecretPattern:
         return re.compile(self.shape)
 
 
-SHAPES = {kind: SecretPattern(words, shape) for kind, (words, shape) in _KNOWN.items()}
+SHAPES = {kind: KeyShape(words, shape) for kind, (words, shape) in _KNOWN.items()}
+KEY_WORDS = tuple(word for shape in SHAPES.values() for word in shape.words)
+
+
+def key_kinds(text: str) -> tuple[str, ...]:
+    """Return the kinds of keys in ``text`` by their shape, such as ``github`` or ``private-key``."""
+    return tuple(kind for kind, shape in SHAPES.items() if shape.may_match(text) and shape.regex.search(text))
+
+
+def looks_like_key(value: str) -> bool:
+    """Whether ``value`` contains something with the shape of a key."""
+    return bool(key_kinds(value))
 
 
 def is_placeholder(key: str) -> bool:
@@ -107,89 +106,97 @@ def is_placeholder(key: str) -> bool:
 # --- known values -----------------------------------------------------------------------------------
 
 
-def pattern_of_value(value: str) -> SecretPattern:
-    """Return the pattern of a value: as it is, reversed, partly escaped, in base64. Without words: it has an index."""
-    ways = [value, value[::-1]] if len(value) >= SHORTEST_HIDDEN else [value]
-    shapes = [
-        *("".join(map(_written, way)) for way in ways),
-        *(_BREAK.join(map(re.escape, form)) for form in base64_forms(value)),
-    ]
-    return SecretPattern((), "|".join(shapes), _LONGEST_ESCAPE * len(value))
+_BACKSLASH = r"(?:\\|%(?:25)*+5[Cc])"
+# A line number as agents' tools for reading and `cat -n` print it: no value has digits before one of these signs.
+_NUMBER = rf"(?:\d{{1,6}}+(?:→|{_BACKSLASH}++u2192|\t|{_BACKSLASH}++t| \| ))?+"
+_BLANKS = r"(?:(?<![ \t])[ \t]++)?+"
+BETWEEN = re.compile(
+    rf"{_BLANKS}(?:{_BACKSLASH}*+[\r\n]|{_BACKSLASH}++[rn])(?:{_BACKSLASH}++[rnt]|\s)*+{_NUMBER}|{_BACKSLASH}++"
+)
+"""What may be in the middle of a value, and is no part of it: line ends with blanks, indents and line numbers; the
+backslashes of escapes."""
+UNCHANGED = re.compile(r"[A-Za-z0-9_.~-]+")  # characters that are written in one way only
+_ALSO = {"+": "-", "/": "_", " ": r"\+", "\t": "t"}  # in URL-safe base64, in forms, and in JSON after the backslash
 
 
-def pattern_of_texts(texts: tuple[str, ...]) -> SecretPattern:
-    """Return the pattern of texts as they are."""
-    return SecretPattern(texts, "|".join(map(re.escape, sorted(texts, key=len, reverse=True))), max(map(len, texts)))
+@lru_cache(maxsize=256)
+def pattern_of(value: str) -> re.Pattern[str]:
+    """The pattern of a value in a text from which ``BETWEEN`` is removed: as it is, in JSON, in a URL, in base64."""
+    return re.compile("|".join("".join(map(_written, form)) for form in (joined(value), *base64_forms(value)) if form))
 
 
-def base64_forms(text: str) -> tuple[str, ...]:
-    """Return the base64 of ``text`` inside a longer text, without the ends that depend on its neighbours.
+def joined(value: str) -> str:
+    """Return ``value`` without what ``BETWEEN`` matches, if enough is left of it; else ""."""
+    left = BETWEEN.sub("", value)
+    return left if len(left) >= SHORTEST_SECRET else ""
 
-    There is one form for each position in a group of three bytes, and one of each for URLs.
+
+def base64_forms(value: str) -> tuple[str, ...]:
+    """Return the base64 of ``value`` inside a longer text, without the ends that depend on its neighbours.
+
+    There is one form for each position in a group of three bytes.
     """
-    return tuple(sorted(set(_base64_forms(text.encode("utf-8", "surrogateescape")))))
+    encoded = value.encode("utf-8", "surrogateescape")
+    shifted = (b64encode(b"\0" * shift + encoded).decode() for shift in range(3))
+    return tuple(form[(0, 2, 3)[shift] : (shift + len(encoded)) * 8 // 6] for shift, form in enumerate(shifted))
 
 
-def double_base64_forms(text: str) -> tuple[str, ...]:
-    """Return the same for base64 that is encoded in base64 again."""
-    return tuple(sorted({form for once in base64_forms(text) for form in base64_forms(once)}))
+def hexadecimal(value: str) -> str:
+    """Return the bytes of ``value`` in hexadecimal."""
+    return value.encode("utf-8", "surrogateescape").hex()
 
 
-@cache
+@lru_cache(maxsize=256)
 def _written(character: str) -> str:
-    """A pattern of one character as URLs, HTML, JSON and programs write it, also one of these within another."""
+    """A pattern of one character, as it is and as its escapes are without their backslash."""
     if UNCHANGED.fullmatch(character):
         return re.escape(character)
-    from html.entities import codepoint2name
-
-    code, units = ord(character), character.encode("utf-16-be", "surrogatepass")
-    encoded = character.encode("utf-8", "surrogateescape")
-    escaped = (units[at : at + 2].hex() for at in range(0, len(units), 2))
-    name = codepoint2name.get(code, "apos" if character == "'" else "")
-    within = f"{_BACKSLASH}{{0,16}}"
+    units = character.encode("utf-16-be", "surrogatepass").hex()
     ways = [
         re.escape(character),
-        "".join(rf"%(?:25)*(?i:{byte:02x})" for byte in encoded),
-        within.join(rf"x(?i:{byte:02x})" for byte in encoded),
-        within.join(rf"u(?i:{unit})" for unit in escaped),
-        rf"{_AMPERSAND}(?:{_HASH}0*{code}|{_HASH}[xX]0*(?i:{code:x}){f'|{name}' if name else ''}){_SEMICOLON}",
-        *([_LETTERS[character]] if character in _LETTERS else []),
-        *([r"\+|%(?:25)*2[Bb]"] if character == " " else []),
+        "".join(f"u(?i:{units[at : at + 4]})" for at in range(0, len(units), 4)),
+        "".join(f"%(?:25)*(?i:{byte:02x})" for byte in character.encode("utf-8", "surrogateescape")),
+        *([_ALSO[character]] if character in _ALSO else []),
     ]
-    return f"{within}(?:{'|'.join(ways)})" if character != "\\" else f"{_BACKSLASH}{{1,16}}"
+    # A line may end at a blank, which is then one of those that are between the lines.
+    return f"(?:{'|'.join(ways)})" + ("?" if character in " \t" else "")
 
 
-def _base64_forms(value: bytes) -> Iterator[str]:
-    for shift in range(3):
-        encoded = b64encode(b"\0" * shift + value).decode()
-        stable = encoded[(0, 2, 3)[shift] : (shift + len(value)) * 8 // 6]
-        yield stable
-        yield stable.replace("+", "-").replace("/", "_")
+# Short words are matched only where a part of the name begins or ends with them: PATH, AUTHOR, COMPASS are no secrets.
+_SECRET_NAME = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|BEARER|WEBHOOK|AUTHORIZATION|CONNECTION_?STRING"
+    r"|(?<!ASK)(?<!BY)(?<!COM)PASS(?![A-Z])|PWD(?![A-Z])"
+    r"|(?<![A-Z])(?:O?AUTH|COOKIES?|DSN|PAT|PEM)(?![A-Z])",
+    re.IGNORECASE,
+)
+_NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})  # folders, and a socket
+_PUBLIC = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TERM|TMPDIR|PWD|HOSTNAME|CI|(?:GITHUB|RUNNER)_\w+"
+    r"|(?:HTTPS?|ALL|NO)_PROXY|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS",
+    re.IGNORECASE,
+)
+_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 
 
-# --- secrets of which only a part is left --------------------------------------------------------------
+def is_secret_name(name: str) -> bool:
+    """Whether a variable with this name has a secret value."""
+    return _SECRET_NAME.search(name) is not None and name.upper() not in _NOT_SECRET
 
 
-def is_truncated(text: str) -> bool:
-    """Whether the text has a mark where something was cut out of it."""
-    return any(map(text.__contains__, _CUT_MARKS))
+def is_public(name: str) -> bool:
+    """Whether a variable with this name says where a program runs, so that its value is in many texts."""
+    return _PUBLIC.fullmatch(name) is not None
 
 
-def truncated_spans(text: str, forms: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield where ``text`` has the beginning of a form before a cut mark, or the end of one after it."""
-    forms = tuple(forms)
-    for cut in _CUT.finditer(text):
-        found = _BEFORE_CUT.search(text[max(0, cut.start() - _SHORTEST_PART * 8) : cut.start()])
-        end = cut.start() - len(found[0] if found else "")
-        before = text[max(0, end - _LONGEST_PART) : end]
-        for form in forms:
-            at = before.rfind(form[:_SHORTEST_PART])
-            if at >= 0 and form.startswith(before[at:]):
-                yield end - len(before) + at, end
-        passed = _AFTER_CUT.match(text, cut.end())
-        start = passed.end() if passed else cut.end()
-        after = text[start : start + _LONGEST_PART]
-        for form in forms:
-            at = after.find(form[-_SHORTEST_PART:])
-            if at >= 0 and form.endswith(after[: at + _SHORTEST_PART]):
-                yield start, start + at + _SHORTEST_PART
+def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values of variables that are secret: whole, or the password in a URL."""
+    return tuple(
+        value
+        for name, whole in environment.items()
+        for value in ([whole] if is_secret_name(name) else _PASSWORD.findall(whole))
+    )
+
+
+def is_secret_variable(name: str, value: str) -> bool:
+    """Whether a variable must not be given to suites: by its name, or its value has a password in a URL, or a key."""
+    return is_secret_name(name) or _PASSWORD.search(value) is not None or looks_like_key(value)

@@ -1,1 +1,1 @@
-"""The folders that sessions work in: created, compared, archived, restored, and what is hidden from agents."""
+"""The folders that agents work in: made, compared, archived, closed to agents; and the repository they copy."""

@@ -1,4 +1,4 @@
-"""Which cases depend on which files of the repository, as their suites say.
+"""Which cases depend on which files of the repository: those that suites, commands and programs name or import.
 
 A path is relative to the root of the repository. What no suite names is not in the map.
 """
@@ -8,22 +8,26 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import shlex
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import EVAL_FOLDERS, SKILL_FILE
-from skillgym_action.limits import MAX_SUITE_FILE_BYTES
 from skillgym_action.model.dependencies import dependency_groups
-from skillgym_action.repository.reference_solutions import solution_paths, solutions_folder
-from skillgym_action.workspaces.command_files import files_of_value, files_of_workspace, is_program
+from skillgym_action.model.limits import MAX_SUITE_FILE_BYTES
+from skillgym_action.text.documents.skill_files import EVAL_FOLDERS, SKILL_FILE
 from skillgym_action.workspaces.program_imports import imported_modules
+from skillgym_action.workspaces.repository.reference_solutions import solution_paths, solutions_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, SkillUnderTest, WorkspaceSpec
-    from skillgym_action.repository.repository import Repository
+    from skillgym_action.model.arm import SkillUnderTest
+    from skillgym_action.model.hooks import Hooks
+    from skillgym_action.model.session import AgentConfig
+    from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, WorkspaceSpec
+    from skillgym_action.workspaces.repository.repository import Repository
 
 CaseKey = tuple[str, str]
 """The path of a suite, and the id of one of its cases."""
@@ -243,16 +247,124 @@ class CasePaths:
             if file.is_symlink():
                 yield from self._relative(Path(os.path.realpath(file)))
 
-    def _relative(self, file: Path) -> Iterator[str]:
+    def _relative(self, file: Path) -> list[str]:
         """The path of a file and the one that its links lead to; nothing for what is outside of the repository."""
-        places = [Path(os.path.normpath(file))]
-        with suppress(OSError, RuntimeError, ValueError):
-            places.append(Path(os.path.realpath(file)))
-        for place in dict.fromkeys(places):
-            for root in self._roots:
-                if place != root and place.is_relative_to(root):
-                    yield place.relative_to(root).as_posix()
+        return [path for path in paths_inside(file, self._roots) if path]
 
 
 def _is_shared(suite: BenchmarkSuite, case: BenchmarkCase) -> bool:
     return (case.workspace or suite.workspace).mode == "shared"
+
+
+_WORD = re.compile(r"[^\s'\"`;|&<>(){}=,$:]+")
+_PROGRAM = re.compile(r"\.(?:[cm]?[jt]sx?|py|sh|bash|rb|go|rs|pl|php|lua)$", re.IGNORECASE)
+_DEEPEST = 20  # of values in each other
+
+
+def is_program(path: str) -> bool:
+    """Whether a file is called like a program, which may load its neighbours."""
+    return _PROGRAM.search(path) is not None
+
+
+def named_files(argv: Iterable[str], *folders: Path) -> Iterator[Path]:
+    """Files that words of a command line name, and folders below those of ``folders``.
+
+    A command that is text for a shell is searched word by word. Relative names are looked up in ``folders``; without
+    one only absolute names count.
+    """
+    for part in argv:
+        for word in dict.fromkeys((part, *shell_words(part), *_WORD.findall(part))):
+            places = (Path(word),) if word.startswith("/") else tuple(folder / word for folder in folders)
+            for place in dict.fromkeys(map(os.path.normpath, places)):
+                found = Path(place)
+                with suppress(OSError, ValueError):
+                    is_inner = found.is_dir() and not any(folder.is_relative_to(found) for folder in folders)
+                    if found.is_file() or (is_inner and "/" in word):
+                        yield found
+
+
+def shell_words(text: str) -> list[str]:
+    """The words of a command for a shell; none if a quote does not end."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+def files_of_workspace(spec: WorkspaceSpec, folder: Path) -> Iterator[Path]:
+    """Files that the bootstrap command and the hooks of a workspace name. ``folder``: that of the suite."""
+    if spec.bootstrap:  # it runs in the workspace: relative names are those of files there
+        yield from named_files(spec.bootstrap.argv)
+    yield from files_of_hooks(spec.hooks, folder)
+
+
+def files_of_hooks(hooks: Hooks, folder: Path) -> Iterator[Path]:
+    """Files that the commands of hooks name."""
+    for hook in (*hooks.before_all, *hooks.before_each, *hooks.after_each, *hooks.after_all):
+        yield from named_files(hook.argv, *((hook.cwd,) if hook.cwd else ()), folder)
+
+
+def files_of_agent(agent: AgentConfig, folders: tuple[Path, ...]) -> Iterator[Path]:
+    """Files that the command line of an agent names, and the recordings that it replays."""
+    recordings = (agent.sessions,) if agent.sessions else ()
+    yield from named_files((*agent.command, *agent.command_args), *folders)
+    for folder in folders:
+        with suppress(OSError, ValueError):
+            yield from (folder / name for name in recordings if (folder / name).exists())
+
+
+def reads_checkout(agent: AgentConfig, more: Iterable[str], folders: tuple[Path, ...], roots: tuple[Path, ...]) -> bool:
+    """Whether an agent's command line, its variables or the words ``more`` name a file or a folder in ``roots``.
+
+    What else its program reads there is not known: it may be any file. A root counts, too.
+    """
+    words = (*agent.command, *agent.command_args, *agent.env.values(), *more)
+    named = (*named_files(words), *named_files(words, *folders))
+    return any(True for file in named for _ in paths_inside(file, roots))
+
+
+def paths_inside(file: Path, roots: Iterable[Path]) -> Iterator[str]:
+    """The path of a file, and the one that its links lead to, relative to the roots that they are in.
+
+    A root itself is the empty text.
+    """
+    places = [Path(os.path.normpath(file))]
+    with suppress(OSError, RuntimeError, ValueError):
+        places.append(Path(os.path.realpath(file)))
+    for place in dict.fromkeys(places):
+        for root in roots:
+            if place.is_relative_to(root):
+                yield "" if place == root else place.relative_to(root).as_posix()
+
+
+def files_of_value(value: object, depth: int = 0) -> Iterator[Path]:
+    """Files that an assertion names: paths in it, and the words of the programs that it starts."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, Path):
+        with suppress(OSError, ValueError):
+            if value.is_file():
+                yield value
+        return
+    if is_dataclass(value) and not isinstance(value, type):
+        yield from _named_by(value)
+    for part in _parts(value):
+        yield from files_of_value(part, depth + 1)
+
+
+def _named_by(value: object) -> Iterator[Path]:
+    """Files that the command line of a program or of a command in the workspace names."""
+    argv, command = getattr(value, "argv", None), getattr(value, "command", None)
+    folders = (getattr(value, "cwd", None), getattr(value, "folder", None))
+    if isinstance(argv, tuple):
+        yield from named_files(map(str, argv), *(folder for folder in folders if isinstance(folder, Path)))
+    elif isinstance(command, str):
+        yield from named_files((command,))
+
+
+def _parts(value: object) -> Iterable[object]:
+    if is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, field.name) for field in fields(value)]
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple | set | frozenset) else ()

@@ -5,7 +5,7 @@ by device and inode, in a folder that only root can write. Every function with a
 folder is locked.
 
 Standard library only: this file is also the program that restores paths after the tool was killed,
-``closed_path_records.py PID START`` (see ``closed_paths.reopened_if_killed``).
+``closed_path_records.py PID START`` (see ``closed_paths.restored_after_kill``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Closes paths to agents during a run. If several runs close a path, it stays closed until the last of them has ended.
 
 The mode and group that each path had, and the runs that close it, are recorded in a folder that only root can write
-(see ``closed_path_records``). A run that was killed no longer counts: a process that ``reopened_if_killed`` starts, or
+(see ``closed_path_records``). A run that was killed no longer counts: a process that ``restored_after_kill`` starts, or
 the next run, restores what it left closed.
 """
 
@@ -56,7 +56,7 @@ def suite_group(root: Path, group: int) -> Iterator[int]:
 
 
 @contextmanager
-def reopened_if_killed() -> Iterator[None]:
+def restored_after_kill() -> Iterator[None]:
     """If the tool is killed while the context lasts, paths that it closed are restored about a second later.
 
     A small program waits for the end of a pipe, which closes with the tool. Paths that other runs close stay closed.

@@ -14,20 +14,18 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.filesystem.bundle import BundleEntry, BundleError, BundleLimits
-from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
-from skillgym_action.filesystem.folder import Folder
-from skillgym_action.filesystem.packing import folder_entries
-from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import MAX_COPIED_BYTES, MAX_SUITE_PROGRAM_BYTES
 from skillgym_action.model.containers import ContainerCommand, Owner
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.model.session import Capture, Ending, SessionPlaces
 from skillgym_action.model.session_report import FileRead, FileWrite
-from skillgym_action.processes.outputs import OutputFile
-from skillgym_action.workspaces.changes import changes_between
+from skillgym_action.system.files.bundle import BundleEntry, BundleError, BundleLimits
+from skillgym_action.system.files.folder import Folder
+from skillgym_action.system.files.open_below import FOLDER_FLAGS
+from skillgym_action.system.files.packing import folder_entries
+from skillgym_action.system.files.removal import remove_path
+from skillgym_action.system.processes.outputs import OutputFile
 from skillgym_action.workspaces.template import Template
-from skillgym_action.workspaces.workspace import SessionWorkspace, extract_bundle
+from skillgym_action.workspaces.workspace import SessionWorkspace, changes_between, extract_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,11 +33,13 @@ if TYPE_CHECKING:
     from skillgym_action.model.containers import RefusedConnection
     from skillgym_action.model.session import Invocation, Watcher
     from skillgym_action.model.session_report import SessionReport
-    from skillgym_action.processes.work_slots import WorkSlots
-    from skillgym_action.sandboxes import SandboxContainer
-    from skillgym_action.workspaces.changes import Changes
-    from skillgym_action.workspaces.session_files import SessionFiles
+    from skillgym_action.system.containers import SandboxContainer
+    from skillgym_action.system.processes.work_slots import WorkSlots
+    from skillgym_action.workspaces.session_folder import SessionFiles
+    from skillgym_action.workspaces.workspace import Changes
 
+MAX_COPIED_BYTES = 2 * 1024**3  # of a workspace or a home that is copied out of a container
+MAX_SUITE_PROGRAM_BYTES = 16 * 1024**2  # of a file of a suite that is put into a container
 SESSION_FOLDER = "/skillgym"
 """In the container: home and scratch folder of the agent, homes of graders. It belongs to root."""
 REMOVED_PATHS_AT_ONCE = 500  # of one command in the container
@@ -165,9 +165,10 @@ class ContainerWorkspace(SessionWorkspace):
     @property
     def inside(self) -> SessionFiles:
         """Access to the copy, which is renewed first if a program has run. Raises OSError."""
+        files = super().inside
         if self._is_stale:
             self._renew()
-        return self._inside
+        return files
 
     def _renew(self) -> None:
         files = self._inside
@@ -175,7 +176,7 @@ class ContainerWorkspace(SessionWorkspace):
             entries = self.container.get(str(self.places.workspace), COPY_LIMITS)
             files.empty()
             with suppress(FileNotFoundError):  # a program of the session removed the folder
-                files.unpack(entries)
+                files.unpack(self.folder.look.checked(entries))
         files.open_up()
         self._is_stale = False
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_TEMPLATE_DIGEST_FILES
-from skillgym_action.repository.suite_digests import kind_and_digest
+from skillgym_action.model.limits import MAX_TEMPLATE_DIGEST_FILES
+from skillgym_action.workspaces.repository.suite_source import kind_and_digest
 from skillgym_action.workspaces.skill_installation import SkillDigests
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.model.execution import Execution
-    from skillgym_action.repository.repository import Repository
+    from skillgym_action.workspaces.repository.repository import Repository
 
 
 class InputDigests:

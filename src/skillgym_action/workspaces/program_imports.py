@@ -11,13 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillgym_action.limits import MAX_IMPORTED_MODULES, MAX_SCRIPT_SUITE_BYTES
+from skillgym_action.model.limits import MAX_SCRIPT_SUITE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from skillgym_action.repository.checkout import Checkout
+    from skillgym_action.system.files.checkout import Checkout
 
+MAX_IMPORTED_MODULES = 1_000  # files of the repository that one suite program imports, directly or not
 _PYTHON = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<package>\.*[\w.]*)[ \t]+import[ \t]+(?P<members>\([^)]{0,4000}|[^\n#]*)"
     r"|import[ \t]+(?P<names>[\w.]+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*))",
@@ -33,6 +34,9 @@ def imported_modules(file: Path, checkout: Checkout) -> tuple[Path, ...]:
     """The files in the checkout that the program imports, and those that these import, in the order they are found.
 
     At most ``MAX_IMPORTED_MODULES``.
+
+    They are found in its text: nothing of it is executed. What an import leads to that is not written as a name or a
+    relative path is not found.
     """
     found: dict[Path, None] = {}
     waiting = [file]

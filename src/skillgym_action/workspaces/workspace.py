@@ -1,4 +1,4 @@
-"""The workspace of a session: its state before the agent, and what the agent changed.
+"""The workspace of a session: its state before the agent, and what the agent changed, also as a diff.
 
 An agent sees ``<temporary>/<random>/workspace``: a neutral path, since agents have read answers in folder names.
 """
@@ -6,30 +6,39 @@ An agent sees ``<temporary>/<random>/workspace``: a neutral path, since agents h
 from __future__ import annotations
 
 import os
+import re
+import stat
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from difflib import unified_diff
 from typing import TYPE_CHECKING
 
-from skillgym_action.filesystem.globs import matches
-from skillgym_action.limits import SMALL_WORKSPACE_BYTES, SMALL_WORKSPACE_ENTRIES
+from skillgym_action.model.limits import MAX_LISTED_CHANGES
 from skillgym_action.model.session import SessionPlaces
-from skillgym_action.workspaces.changes import Changes, changes_as_diff, changes_between, differs
+from skillgym_action.system.files.globs import matches
 from skillgym_action.workspaces.session_folder import HOME, PRIVATE, SCRATCH, WORKSPACE
 from skillgym_action.workspaces.skill_installation import NOTHING_INSTALLED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from skillgym_action.filesystem.bundle import BundleEntry
-    from skillgym_action.filesystem.folder import SnapshotEntry
     from skillgym_action.model.containers import RefusedConnection
     from skillgym_action.model.session import Identity, Programs
     from skillgym_action.model.session_report import SessionReport
-    from skillgym_action.processes.users import AgentUser
-    from skillgym_action.workspaces.session_files import SessionFiles
-    from skillgym_action.workspaces.session_folder import SessionFolder
+    from skillgym_action.system.files.bundle import BundleEntry
+    from skillgym_action.system.files.folder import Folder, SnapshotEntry
+    from skillgym_action.system.processes.users import AgentUser
+    from skillgym_action.workspaces.session_folder import SessionFiles, SessionFolder
     from skillgym_action.workspaces.skill_installation import InstalledSkills
     from skillgym_action.workspaces.template import Template
+
+MAX_DIFF_FILE_BYTES = 512 * 1024  # bytes of a file whose changes are shown; a larger one is named only
+MAX_DIFF_CHARACTERS = 4 * 1024 * 1024  # characters of a diff, after which further files are only counted
+MAX_DIFF_COMPARISONS = 4_000_000  # lines before times lines after, of a file; difflib takes seconds for more
+SMALL_WORKSPACE_BYTES = 64 * 1024  # of a workspace that may stay until the end of the run
+SMALL_WORKSPACE_ENTRIES = 32
 
 
 class SessionWorkspace:
@@ -73,8 +82,13 @@ class SessionWorkspace:
 
     @property
     def inside(self) -> SessionFiles:
-        """Access to the files in ``path``."""
+        """Access to the files in ``path``. Raises OSError once the run is cancelled or a ``looking`` block is over."""
+        self.folder.look.check()
         return self._inside
+
+    def looking(self) -> AbstractContextManager[None]:
+        """Surround work of the tool on the files, which is limited in time. Raises OSError."""
+        return self.folder.look.limited()
 
     @property
     def in_container(self) -> bool:
@@ -268,14 +282,16 @@ class SessionWorkspace:
         """The template, if it has what was at ``path`` before the agent; None for what the bootstrap wrote."""
         return None if path in self._digests else self._template
 
-    def diff(self, changes: Changes | None = None) -> str | None:
+    def diff(self, changes: Changes | None = None, clean: Callable[[str], str] = str) -> str | None:
         """All changes as a unified diff; None in a directory that was not made for the session, and so not copied.
 
-        ``changes``: the paths that changed, if they are known. Raises OSError.
+        ``changes``: the paths that changed, if they are known; ``clean`` takes secrets out of the content of a file.
+        Raises OSError.
         """
         if self.baseline:
-            return self.baseline.diff()
-        return changes_as_diff(self, changes or self.changes()) if self.is_own else None
+            with self.baseline.looking():
+                return self.baseline.diff(clean=clean)
+        return changes_as_diff(self, changes or self.changes(), clean) if self.is_own else None
 
     # --- the state after the agent --------------------------------------------------------------
 
@@ -308,13 +324,17 @@ class SessionWorkspace:
         found = {path: self._after[path] for path in (*changes.created, *changes.modified)}
         return {path: entry[1] for path, entry in found.items() if entry[0] in {"file", "symlink"} and len(entry) > 1}
 
+    def extent(self) -> tuple[int, int]:
+        """How many files and folders the workspace had when ``changes`` was called, and their bytes."""
+        return len(self._after), sum(entry[1] for entry in self._after.values() if len(entry) > 1)
+
     def is_small(self) -> bool:
         """Whether hardly anything was in the workspace when ``changes`` was called; False if it was not."""
-        sizes = (entry[1] for entry in self._after.values() if len(entry) > 1)
+        entries, size = self.extent()
         return (
-            0 < len(self._after) <= SMALL_WORKSPACE_ENTRIES
-            and sum(sizes) <= SMALL_WORKSPACE_BYTES
-            and self.inside.entry(".git") is None  # which snapshots leave out
+            0 < entries <= SMALL_WORKSPACE_ENTRIES
+            and size <= SMALL_WORKSPACE_BYTES
+            and self._inside.entry(".git") is None  # which snapshots leave out
         )
 
     def history_template(self) -> Template | None:
@@ -323,7 +343,7 @@ class SessionWorkspace:
 
 
 class WorkspaceFiles:
-    """The workspace after the agent, for assertions: implements ``assertions.Files``.
+    """The workspace after the agent, for assertions: implements ``model.assertion.Files``.
 
     Links are followed inside the workspace, never out of it: an agent can make any link.
     """
@@ -399,10 +419,10 @@ class WorkspaceFiles:
 
 def extract_bundle(entries: Iterator[BundleEntry], target: Path) -> None:
     """Create the folder ``target`` with the content of a bundle, completely or not at all. Raises OSError."""
-    from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS
-    from skillgym_action.filesystem.folder import Folder
-    from skillgym_action.filesystem.removal import remove_path
-    from skillgym_action.filesystem.unpacking import unpack
+    from skillgym_action.system.files.folder import Folder
+    from skillgym_action.system.files.open_below import FOLDER_FLAGS
+    from skillgym_action.system.files.packing import unpack
+    from skillgym_action.system.files.removal import remove_path
 
     os.makedirs(target.parent, exist_ok=True)
     os.mkdir(target, PRIVATE)
@@ -416,3 +436,169 @@ def extract_bundle(entries: Iterator[BundleEntry], target: Path) -> None:
         raise
     finally:
         os.close(folder)
+
+
+# --- changes ------------------------------------------------------------------------------------------
+
+_CONTEXT_LINES = 3
+_HUNK_POSITION = re.compile(r"([-+])(\d+)")
+_NO_FILE = "/dev/null"
+_ESCAPES = dict(zip('"\\\a\b\t\n\v\f\r', '"\\abtnvfr', strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What was created, modified and deleted: relative paths, sorted."""
+
+    created: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+    def listed(self) -> tuple[Changes, dict[str, int]]:
+        """The first ``MAX_LISTED_CHANGES`` paths of each kind, and how many more there are of a kind that has more."""
+        whole = {"created": self.created, "modified": self.modified, "deleted": self.deleted}
+        first = {kind: paths[:MAX_LISTED_CHANGES] for kind, paths in whole.items()}
+        more = {kind: len(paths) - len(first[kind]) for kind, paths in whole.items()}
+        return Changes(**first), {kind: number for kind, number in more.items() if number}
+
+
+def changes_between(
+    before: Mapping[str, SnapshotEntry],
+    after: Mapping[str, SnapshotEntry],
+    differs_at: Callable[[str, SnapshotEntry], bool],
+) -> Changes:
+    """Compare two snapshots. Only files and links count as created or modified; deleted folders are listed, too.
+
+    ``differs_at(path, entry)`` returns whether the file or link, with its entry in ``after``, changed.
+
+    Entries are compared by ``stat`` first, and by content only where that differs. A change of content cannot be hidden
+    from that: setting the modification time back still changes the ctime.
+    """
+    changed = [path for path, entry in after.items() if differs_at(path, entry)]
+    return Changes(
+        created=tuple(sorted(path for path in changed if path not in before)),
+        modified=tuple(sorted(path for path in changed if path in before)),
+        deleted=tuple(sorted(path for path in before if path not in after)),
+    )
+
+
+def differs(
+    before: SnapshotEntry | None,
+    now: SnapshotEntry,
+    digest_before: Callable[[], str | None],
+    digest_now: Callable[[], str | None],
+) -> bool:
+    """Whether a file or link changed. Digests are computed only if kind, size and ``stat`` do not decide it."""
+    if now[0] == "directory":
+        return False
+    if before is None or before[0] != now[0] or (now[0] == "file" and before[1:2] != now[1:2]):
+        return True  # new, of another kind, or of another size
+    return before != now and (digest_before() or "") != digest_now()
+
+
+def changes_as_diff(workspace: SessionWorkspace, changes: Changes, clean: Callable[[str], str]) -> str:
+    """A unified diff, as ``git diff`` prints it, of all files that differ from the state before the agent.
+
+    ``clean`` takes secrets out of a text, here of a whole file: the signs before its lines would hide them. Files over
+    ``MAX_DIFF_FILE_BYTES`` are named only; the diff stops after ``MAX_LISTED_CHANGES`` files, or about
+    ``MAX_DIFF_CHARACTERS``. Its last line says how many files are left out.
+    """
+    created, deleted = frozenset(changes.created), frozenset(changes.deleted)
+    paths = sorted({*created, *changes.modified, *deleted})
+    pieces: list[str] = []
+    size = 0
+    for path in paths[:MAX_LISTED_CHANGES]:
+        if size > MAX_DIFF_CHARACTERS:
+            break
+        existed, exists = path not in created, path not in deleted
+        pieces.append("".join(_diff(path, workspace, clean, existed=existed, exists=exists)))
+        size += len(pieces[-1])
+    if left_out := len(paths) - len(pieces):
+        pieces.append(f"(and more: {left_out} of {len(paths)} changed files are left out)\n")
+    return "".join(pieces)
+
+
+def _diff(
+    path: str, workspace: SessionWorkspace, clean: Callable[[str], str], *, existed: bool, exists: bool
+) -> Iterator[str]:
+    template = workspace.template_of(path)
+    # What the bootstrap wrote is in no template: it is known to have changed, but not from what.
+    original = template.folder if template else None
+    mode_before = original.mode(path) if original and existed else None
+    mode_now = workspace.inside.mode(path) if exists else None
+    if not exists and mode_before is not None and stat.S_ISDIR(mode_before):
+        return
+    yield f"diff --git {_name('a', path)} {_name('b', path)}\n"
+    if not existed:
+        yield f"new file mode {_mode(mode_now)}\n"
+    elif not exists:
+        yield f"deleted file mode {_mode(mode_before)}\n"
+    before = _lines(original, path, mode_before, clean) if existed else []
+    after = _lines(workspace.inside, path, mode_now, clean) if exists else []
+    old, new = _name("a", path) if existed else _NO_FILE, _name("b", path) if exists else _NO_FILE
+    if before is None or after is None:
+        yield f"Binary files {old} and {new} differ\n"
+        return
+    for line in _hunks(before, after, old, new):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _hunks(before: list[str], after: list[str], old: str, new: str) -> Iterator[str]:
+    """The header and hunks of a file.
+
+    ``difflib`` takes quadratic time. So common lines at both ends are cut off first; if the rest is still too much, it
+    is shown as one hunk that replaces everything.
+    """
+    same = _common_prefix(before, after)
+    rest = (before[same:], after[same:])
+    end = min(len(rest[0]), len(rest[1]), _common_prefix(rest[0][::-1], rest[1][::-1]))
+    first, last = max(0, same - _CONTEXT_LINES), max(0, end - _CONTEXT_LINES)
+    before, after = before[first : len(before) - last], after[first : len(after) - last]
+    if len(before) * len(after) > MAX_DIFF_COMPARISONS:
+        yield from (f"--- {old}\n", f"+++ {new}\n", f"@@ -{first + 1},{len(before)} +{first + 1},{len(after)} @@\n")
+        yield from (f"-{line}" for line in before)
+        yield from (f"+{line}" for line in after)
+        return
+    for line in unified_diff(before, after, old, new):
+        is_header = line.startswith("@@")  # its line numbers do not count the lines that were cut off
+        yield _HUNK_POSITION.sub(lambda found: f"{found[1]}{int(found[2]) + first}", line) if is_header else line
+
+
+def _common_prefix(before: list[str], after: list[str]) -> int:
+    """The number of equal lines at the beginning."""
+    different = (number for number, (old, new) in enumerate(zip(before, after, strict=False)) if old != new)
+    return next(different, min(len(before), len(after)))
+
+
+def _name(side: str, path: str) -> str:
+    """A file name as git writes it: quoted if it has control characters, quotes or backslashes."""
+    if path.isprintable() and not _ESCAPES.keys() & set(path):
+        return f"{side}/{path}"
+    return f'"{side}/{"".join(map(_quoted, path))}"'
+
+
+def _quoted(character: str) -> str:
+    if character in _ESCAPES:
+        return f"\\{_ESCAPES[character]}"
+    return character if character.isprintable() else "".join(f"\\{byte:03o}" for byte in os.fsencode(character))
+
+
+def _lines(
+    folder: SessionFiles | Folder | None, path: str, mode: int | None, clean: Callable[[str], str]
+) -> list[str] | None:
+    """The lines of a text, or the target of a link; None for binary, too large and unknown content."""
+    if folder is None or mode is None:
+        return None
+    if stat.S_ISLNK(mode):
+        target = folder.readlink(path)
+        return None if target is None else [target]
+    content = folder.read(path, MAX_DIFF_FILE_BYTES)
+    if content is None or b"\0" in content:
+        return None
+    text = clean(content.decode("utf-8", "replace"))
+    lines = text.split("\n")  # not splitlines: for git only a line feed ends a line
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _mode(mode: int | None) -> str:
+    return "120000" if stat.S_ISLNK(mode or 0) else "100755" if (mode or 0) & stat.S_IXUSR else "100644"

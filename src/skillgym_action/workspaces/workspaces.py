@@ -1,7 +1,8 @@
-"""Creates and removes the folders of sessions, all of them in one temporary folder of the run."""
+"""Creates and removes the folders of sessions, in one temporary folder of the run; and fetches repositories once."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import tempfile
@@ -13,25 +14,26 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from skillgym_action.filesystem.descriptor_walk import FOLDER_FLAGS, with_path
-from skillgym_action.limits import MAX_RETIRED_WORKSPACES
 from skillgym_action.model.errors import OutputError, path_remedy
-from skillgym_action.repository.walk import PathRefusedError
+from skillgym_action.system.files.checked_paths import PathRefusedError
+from skillgym_action.system.files.open_below import FOLDER_FLAGS, with_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from skillgym_action.model.session import Identity
     from skillgym_action.model.suite import WorkspaceSpec
-    from skillgym_action.processes.launcher import ProcessLauncher
-    from skillgym_action.processes.work_slots import WorkSlots
-    from skillgym_action.repository.repository import Repository
+    from skillgym_action.system.processes.launcher import ProcessLauncher
+    from skillgym_action.system.processes.work_slots import WorkSlots
     from skillgym_action.workspaces.input_digests import InputDigests
+    from skillgym_action.workspaces.repository.repository import Repository
     from skillgym_action.workspaces.session_folder import SessionFolder
     from skillgym_action.workspaces.skill_installation import InstalledSkills
     from skillgym_action.workspaces.template import Template
     from skillgym_action.workspaces.workspace import SessionWorkspace
 
+LOOK_SECONDS = 120.0  # for the tool to find out and store what a session changed in its workspace; and for its archive
+MAX_RETIRED_WORKSPACES = 10_000  # small ones that stay
 ROOTS_FOLDER = "/var/lib"
 
 
@@ -43,11 +45,11 @@ class Workspaces:
 
         Raises OutputError.
         """
-        from skillgym_action.processes.disk_usage import DiskReserve
-        from skillgym_action.workspaces.fetched_repositories import FetchedRepositories
+        from skillgym_action.system.processes.disk_usage import DiskReserve
 
         self.repository, self._processes, self._user = repository, processes, processes.user
         self.cancelled = processes.cancelled
+        self.look_seconds = LOOK_SECONDS
         self._hidden: list[str] = []
         self.root = _temporary_folder(other_users=self._user is not None)
         self._fd = os.open(self.root, FOLDER_FLAGS)
@@ -255,10 +257,12 @@ class Workspaces:
         if identity is None:
             with suppress(IndexError):
                 return self._unused.pop()
+        from skillgym_action.workspaces.look import Look
         from skillgym_action.workspaces.session_folder import HOME, SCRATCH, SessionFolder
 
         own = identity or (self._user.session_identity() if self._user else None)
-        folder = SessionFolder(self.root / os.urandom(8).hex(), self._processes.supervisor, self._user, own)
+        look = Look(self.cancelled, self.look_seconds)
+        folder = SessionFolder(self.root / os.urandom(8).hex(), self._processes.supervisor, self._user, own, look)
         folder.shares_user = identity is not None
         folder.make(HOME)
         folder.make(SCRATCH)
@@ -283,7 +287,7 @@ class Workspaces:
 
     def _completed(self, spec: WorkspaceSpec, skills_folders: tuple[str, ...]) -> tuple[Path, InstalledSkills]:
         """A folder that workspaces with input files, skills or a commit are copies of. Raises OSError."""
-        from skillgym_action.filesystem.removal import remove_path
+        from skillgym_action.system.files.removal import remove_path
         from skillgym_action.workspaces.skill_installation import (
             NOTHING_INSTALLED,
             copy_inputs,
@@ -380,3 +384,45 @@ def _only_root_writes(folder: Path) -> bool:
         if found.st_uid or (writable_by_others and (not level or not found.st_mode & stat.S_ISVTX)):
             return False
     return True
+
+
+FOLDER_MODE, FILE_MODE = 0o711, 0o644
+
+
+class FetchedRepositories:
+    """The bundles of a run. Thread-safe.
+
+    Git repositories of other machines, each fetched once in a run, as a git bundle. The first workspace that needs one
+    fetches it, with the rights of its session and before its agent starts. The bundle is copied to where sessions can
+    read it, but not change it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """``folder``: for the bundles; it is made with the first one."""
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._of_url: dict[str, threading.Lock] = {}
+        self._bundles: dict[str, Path | None] = {}
+
+    def bundle(self, url: str, fetch: Callable[[Path], Path | None]) -> Path | None:
+        """The bundle of the repository, by ``fetch`` where it is the first one; None if it could not be fetched.
+
+        ``fetch`` gets a path in the folder that does not exist, and returns the file that it made below it. It is
+        called once for each URL; others wait for it. Raises OSError.
+        """
+        with self._lock:
+            lock = self._of_url.setdefault(url, threading.Lock())
+        with lock:
+            if url not in self._bundles:
+                self._bundles[url] = self._fetched(hashlib.sha256(url.encode()).hexdigest(), fetch)
+            return self._bundles[url]
+
+    def _fetched(self, name: str, fetch: Callable[[Path], Path | None]) -> Path | None:
+        self._folder.mkdir(exist_ok=True)
+        self._folder.chmod(FOLDER_MODE)
+        target = self._folder / name
+        found = fetch(target)
+        if found is not None:
+            target.chmod(FOLDER_MODE)
+            found.chmod(FILE_MODE)
+        return found

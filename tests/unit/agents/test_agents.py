@@ -78,9 +78,7 @@ def test_a_resumed_session_differs_by_its_id_only(agent):
 # --- reading ----------------------------------------------------------------------------------------
 
 # Sessions that end by themselves; Gemini does not report its model rounds while it runs.
-WHOLE = [
-    (agent, name) for agent, name in RECORDED if agent != "gemini" and name in {"shell", "fail", "skill", "plugin"}
-]
+WHOLE = [(agent, name) for agent, name in RECORDED if agent != "gemini" and name in {"shell", "fail", "skill"}]
 # Where the CLI's own count of turns is another, or there is none.
 STEPS = {("claude-code", "skill"): 3, ("cursor-agent", "skill"): 5}
 
@@ -100,18 +98,22 @@ def test_a_tool_that_fails_inside_a_session_is_no_trouble(agent):
 
 @by_capture
 @pytest.mark.parametrize(
-    ("ending", "exit_code", "message"),
+    ("ending", "exit_code", "message", "note"),
     [
-        pytest.param(Ending.EXITED, 0, None, id="all is well"),
-        pytest.param(Ending.EXITED, 7, "exited with code 7", id="a crash after the result"),
-        pytest.param(Ending.STOPPED, -15, None, id="stopped by the tool after its result"),
+        pytest.param(Ending.EXITED, 0, None, None, id="all is well"),
+        pytest.param(Ending.EXITED, 7, None, "exited with code 7", id="an exit code after the result"),
+        pytest.param(Ending.EXITED, 137, "exited with code 137", None, id="killed after the result, below a shell"),
+        pytest.param(Ending.SIGNALLED, -11, "ended by SIGSEGV", None, id="killed after the result"),
+        pytest.param(Ending.STOPPED, -15, None, None, id="stopped by the tool after its result"),
     ],
 )
-def test_how_a_finished_session_ends(agent, ending, exit_code, message):
+def test_how_a_finished_session_ends(agent, ending, exit_code, message, note):
     whole = capture_in(FOLDER / agent / "shell")
     capture = capture_of(whole.stdout.text, ending=ending, exit_code=exit_code)
-    found = agent_named(agent).trouble(capture, agent_named(agent).transcript(capture, SESSION))
+    transcript = agent_named(agent).transcript(capture, SESSION)
+    found = agent_named(agent).trouble(capture, transcript)
     assert (found and (found.kind, found.message)) == (message and ("runner-crash", message))
+    assert transcript.exit_note == note
 
 
 @by_capture

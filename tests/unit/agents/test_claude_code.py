@@ -14,6 +14,7 @@ from skillgym_action.model.session_report import (
     Cost,
     FileRead,
     FileWrite,
+    McpServer,
     Message,
     Raw,
     SkillSignal,
@@ -22,6 +23,7 @@ from skillgym_action.model.session_report import (
     Trouble,
     Usage,
 )
+from table_rows import each_row
 
 TOKENS = {"input_tokens": 1000, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 300, "output_tokens": 1}
 RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "ready", "num_turns": 2}
@@ -183,6 +185,31 @@ def test_lines_become_events(lines, events):
     assert without_tokens(read(*lines).events) == events
 
 
+DENIAL = {"type": "system", "subtype": "permission_denied", "tool_name": "Bash", "tool_use_id": "call_1"}
+
+
+@each_row(
+    [
+        ("a line of its own", [DENIAL]),
+        ("the result alone", [RESULT | {"permission_denials": [{"tool_name": "Bash", "tool_use_id": "call_1"}]}]),
+    ]
+)
+def test_a_command_that_was_denied_did_not_run(lines):
+    asked = [called("Bash", command="touch a"), answered("touch needs approval", is_error=True)]
+    assert without_tokens(read(*asked, *lines).events) == [
+        ToolCall(tool="Bash", args={"command": "touch a"}),
+        ToolResult(tool="Bash", output="touch needs approval", failed=True),
+    ]
+
+
+def test_the_mcp_servers_are_known_with_their_status():
+    servers = [{"name": "desk", "status": "connected"}, {"name": "absent", "status": "failed"}, {"name": 1}, "x"]
+    init = {"type": "system", "subtype": "init", "mcp_servers": servers}
+    found = read(init, RESULT).mcp_servers
+    assert found == (McpServer(name="desk", status="connected"), McpServer(name="absent", status="failed"))
+    assert read(init | {"mcp_servers": []}, RESULT).mcp_servers is None
+
+
 def test_a_torn_last_line_is_kept_and_harms_nothing():
     whole = jsonl(said({"type": "text", "text": "Hello."}))
     transcript = claude_code.transcript(capture_of(whole + whole[:40]), SESSION)
@@ -192,9 +219,10 @@ def test_a_torn_last_line_is_kept_and_harms_nothing():
     )
 
 
-def test_a_very_long_text_is_cut_and_says_so():
+def test_a_very_long_text_loses_its_middle_and_says_so():
     text = read(said({"type": "text", "text": "x" * 262_200})).events[0].text
-    assert text[262_140:] == "xxxx\n[56 more characters were cut]"
+    middle = "x" * (131_072)
+    assert text == f"{middle}\n[56 characters are left out here]\n{middle}"
 
 
 def test_half_a_character_is_replaced():
@@ -228,6 +256,15 @@ def test_unknown_is_not_zero():
 # --- trouble ----------------------------------------------------------------------------------------
 
 FAILED = RESULT | {"is_error": True}
+
+
+def api_error(status: int, kind: str | None = None) -> dict[str, Any]:
+    """The CLI's own message about a failed call; ``kind``: that of the service's error."""
+    known = {"is_api_error_message": True, "api_error_status": status, "error": "model_not_found"}
+    message = {"id": "m", "model": "<synthetic>", "content": []}
+    return {"type": "assistant", "message": message} | known | ({"api_error_type": kind} if kind else {})
+
+
 RETRY = {"type": "system", "subtype": "api_retry", "retry_delay_ms": 1500, "error_status": 429}
 
 
@@ -272,6 +309,24 @@ RETRY = {"type": "system", "subtype": "api_retry", "retry_delay_ms": 1500, "erro
             id="unknown model",
         ),
         pytest.param(
+            [api_error(404, "not_found_error"), FAILED | {"api_error_status": 404, "result": "No such model (x)."}],
+            {"exit_code": 1},
+            Trouble(kind="model-rejected", message="No such model (x)."),
+            id="unknown model, with the service's error",
+        ),
+        pytest.param(
+            [api_error(404), FAILED | {"api_error_status": 404, "result": "No such model (x)."}],
+            {"exit_code": 1},
+            Trouble(kind="network", message=f"{claude_code.NO_SERVICE}: No such model (x)."),
+            id="404 of a server that is no model service",
+        ),
+        pytest.param(
+            [api_error(404), api_error(500), FAILED | {"api_error_status": 500, "result": "API Error: 500"}],
+            {"exit_code": 1},
+            Trouble(kind="provider", message="API Error: 500"),
+            id="404, then another failure",
+        ),
+        pytest.param(
             [FAILED | {"result": "API Error: Unable to connect to API (ConnectionRefused)"}],
             {"exit_code": 1},
             Trouble(kind="network", message="API Error: Unable to connect to API (ConnectionRefused)"),
@@ -313,6 +368,41 @@ RETRY = {"type": "system", "subtype": "api_retry", "retry_delay_ms": 1500, "erro
             Trouble(kind="context-exceeded", message="Prompt is too long"),
             id="the conversation is too long",
         ),
+        *(
+            pytest.param(
+                [RESULT | {"is_error": is_error, "terminal_reason": reason, "result": "Stopped."}],
+                {},
+                Trouble(kind=kind, message="Stopped."),
+                id=f"{reason}, {'an error' if is_error else 'which it calls a success'}",
+            )
+            for reason, kind in {
+                "blocking_limit": "context-exceeded",
+                "rapid_refill_breaker": "context-exceeded",
+                "max_turns": "max-steps",
+                "budget_exhausted": "budget-exceeded",
+                "api_error": "provider",
+                "malformed_tool_use_exhausted": "provider",
+                "aborted_tools": "runner-crash",
+                "turn_setup_failed": "runner-crash",
+            }.items()
+            for is_error in (True, False)
+        ),
+        pytest.param(
+            [RESULT | {"result": "", "terminal_reason": "aborted_streaming"}],
+            {},
+            Trouble(kind="runner-crash", message="aborted_streaming"),
+            id="an end without words names its reason",
+        ),
+        *(
+            pytest.param([RESULT | {"terminal_reason": reason}], {}, None, id=f"{reason} is an end")
+            for reason in ("completed", "hook_stopped", "background_requested", "of a later version")
+        ),
+        pytest.param(
+            [FAILED | {"api_error_status": 401, "terminal_reason": "api_error", "result": "API Error: 401"}],
+            {"exit_code": 1},
+            Trouble(kind="auth", message="API Error: 401"),
+            id="the status says more than the reason",
+        ),
         pytest.param(
             [FAILED | {"api_error_status": 400, "result": "API Error: 400 tools: unknown field"}],
             {"exit_code": 1},
@@ -348,7 +438,7 @@ def test_trouble_is_recognised(lines, ending, trouble):
             ),
             id="a message of the model is a step",
         ),
-        pytest.param(RESULT, Progress(finished=True), id="the result ends it"),
+        pytest.param(RESULT, Progress(finished=True, text="ready"), id="the result ends it"),
         pytest.param({"type": "system", "subtype": "init"}, None, id="the start is no step"),
         pytest.param(
             {"type": "assistant", "message": {"id": "x", "model": "<synthetic>"}}, None, id="the CLI's own words"

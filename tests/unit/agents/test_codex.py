@@ -179,6 +179,18 @@ def test_the_service_is_configured_in_the_private_home(env, base_url, key):
             id="an unknown kind of item is a tool",
         ),
         pytest.param([NOTICE], [Raw(line=json.dumps(NOTICE))], id="an item of type error is kept"),
+        pytest.param([AGAIN], [], id="a notice that a call is tried again says nothing about the session"),
+        pytest.param(
+            [
+                begun("command_execution", command="/bin/sh -c 'rm a'"),
+                done("command_execution", command="…", status="declined"),
+            ],
+            [
+                ToolCall(tool="command_execution", args={"command": "/bin/sh -c 'rm a'"}),
+                ToolResult(tool="command_execution", output="", failed=True),
+            ],
+            id="a command that was declined did not run",
+        ),
     ],
 )
 def test_lines_become_events(lines, events):
@@ -199,7 +211,7 @@ def tokens(response: str) -> dict[str, Any]:
 
 
 ROLLOUT = jsonl(
-    of_rollout("session_meta", cli_version="0.169.0"),
+    of_rollout("session_meta", cli_version="0.171.0"),
     of_rollout("response_item", type="message", content=[{"type": "input_text", "text": SKILLS}]),
     of_rollout("turn_context", model="gpt-5"),
     tokens("resp_1"),
@@ -209,7 +221,7 @@ ROLLOUT = jsonl(
 
 def test_the_rollout_has_model_version_skills_and_rounds():
     transcript = read(DONE, collected=[ROLLOUT])
-    assert (transcript.model, transcript.version, transcript.turns) == ("gpt-5", "0.169.0", 2)
+    assert (transcript.model, transcript.version, transcript.turns) == ("gpt-5", "0.171.0", 2)
     assert transcript.skills == ("greeter",)
 
 
@@ -314,7 +326,7 @@ def test_trouble_is_recognised(lines, ending, trouble):
         pytest.param(done("command_execution"), None, id="a command is none"),
         pytest.param(DONE, Progress(finished=True), id="the end"),
         pytest.param(failed("x"), Progress(finished=True), id="the bad end"),
-        pytest.param(AGAIN, Progress(retrying=True), id="another try is no end"),
+        pytest.param(AGAIN, Progress(retrying=True, error=AGAIN["message"]), id="another try is no end"),
         pytest.param([], None, id="no object"),
     ],
 )

@@ -13,6 +13,7 @@ from skillgym_action.model.session_report import (
     Command,
     FileRead,
     FileWrite,
+    McpServer,
     Message,
     Raw,
     SkillSignal,
@@ -21,6 +22,7 @@ from skillgym_action.model.session_report import (
     Trouble,
     Usage,
 )
+from table_rows import each_row
 
 FLAGS = (*("--output-format", "json", "--no-color", "--allow-all", "--no-ask-user", "--disable-client-telemetry"),)
 TOKENS = {"inputTokens": 1000, "outputTokens": 42, "cacheReadTokens": 300, "reasoningTokens": 5}
@@ -85,6 +87,77 @@ def test_an_empty_answer_is_an_answer():
     capture = capture_of(jsonl(said(""), empty, ended(1)), exit_code=1)
     made = copilot.transcript(capture, SESSION)
     assert (made.trouble, copilot.trouble(capture, made), made.final_output) == (None, None, "")
+
+
+NO_WORDS = [failed("No response was returned. Send your message again to retry."), ended(1)]
+CALLED = said("", toolRequests=[{"name": "bash"}])
+BLANK = said("", apiCallId=None)
+# Lines of stdout and of the record, and the kind of trouble.
+BLANK_MESSAGES = {
+    "in the first round": ([BLANK, *NO_WORDS], [spent("", outputTokens=None)], "provider"),
+    "in a later round, where the CLI finds no fault": (
+        [CALLED, BLANK, ended()],
+        [spent("a1", finishReason="tool_calls"), spent("", outputTokens=None)],
+        "provider",
+    ),
+    "without a record": ([BLANK, ended()], [], "provider"),
+    "followed by an answer": ([BLANK, said("done"), ended()], [], None),
+    "of a service that gives no ids": ([BLANK, *NO_WORDS], [spent("", finishReason="stop")], None),
+    "of a service that counts tokens": ([BLANK, *NO_WORDS], [spent("")], None),
+    "of a helper": ([said("done"), said("", apiCallId=None, parentToolCallId="c1"), ended()], [], None),
+    "that calls tools": ([said("", apiCallId=None, toolRequests=[{"name": "bash"}]), ended()], [], None),
+    "with words": ([said("done", apiCallId=None), ended()], [], None),
+}
+
+
+@each_row((what, what) for what in BLANK_MESSAGES)
+def test_an_error_with_http_status_200_is_no_answer(what):
+    lines, record, kind = BLANK_MESSAGES[what]
+    trouble = read(*lines, record=tuple(record)).trouble
+    assert (trouble and trouble.kind) == kind
+
+
+# What the CLI says, what the service said to it, the kind of trouble, and the message.
+FAILED_CALLS = {
+    "a page of a web server": (
+        failed("Model 'x' not found on provider (HTTP 404).", statusCode=404),
+        {"statusCode": 404, "errorMessage": '"404 Not Found"'},
+        ("network", "Model 'x' not found on provider (HTTP 404). The service's answer: 404 Not Found"),
+    ),
+    "an unknown model": (
+        failed("Model 'x' not found on provider (HTTP 404).", statusCode=404),
+        {"statusCode": 404, "errorMessage": '{"message":"no such model","code":"model_not_found"}'},
+        ("model-rejected", "Model 'x' not found on provider (HTTP 404). The service's answer: no such model"),
+    ),
+    "a code": (
+        failed("Last error: 429 no luck", "rate_limit", statusCode=429),
+        {"statusCode": 429, "errorMessage": '{"message":"no luck","code":"insufficient_quota"}'},
+        ("quota", "Last error: 429 no luck"),
+    ),
+    "a status that the CLI leaves out": (
+        failed("Automatic recovery could not reduce it."),
+        {"statusCode": 413, "errorMessage": '{"message":"over 1 MB"}'},
+        ("context-exceeded", "Automatic recovery could not reduce it. The service's answer: over 1 MB"),
+    ),
+    "words that the CLI repeats": (
+        failed("Last error: 500 oops", statusCode=500),
+        {"statusCode": 500, "errorMessage": '{"message":"oops"}'},
+        ("provider", "Last error: 500 oops"),
+    ),
+}
+
+
+@each_row(FAILED_CALLS.items())
+def test_what_the_service_said_decides_the_class(row):
+    shown, call, expected = row
+    trouble = read(line("model.call_failure", **call) | {"ephemeral": True}, shown, ended(1), exit_code=1).trouble
+    assert (trouble.kind, trouble.message) == expected
+
+
+def test_what_the_service_said_before_an_answer_is_forgotten():
+    call = line("model.call_failure", statusCode=413, errorMessage='{"message":"too long"}')
+    trouble = read(call, said("x"), failed("odd", "novelty"), ended(1), exit_code=1).trouble
+    assert (trouble.kind, trouble.message) == ("runner-crash", "odd")
 
 
 # --- starting ---------------------------------------------------------------------------------------
@@ -257,6 +330,11 @@ def test_a_session_that_was_killed_has_its_id_and_model_from_the_record():
 
 def test_the_skills_on_offer_are_known():
     assert read(line("session.skills_loaded", skills=[{"name": "greeter"}, {}])).skills == ("greeter",)
+
+
+def test_the_mcp_servers_are_known_with_their_status():
+    loaded = line("session.mcp_servers_loaded", servers=[{"name": "absent", "status": "failed", "error": "no"}])
+    assert read(loaded | {"ephemeral": True}).mcp_servers == (McpServer(name="absent", status="failed"),)
 
 
 # --- trouble ----------------------------------------------------------------------------------------

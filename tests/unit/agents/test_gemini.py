@@ -23,6 +23,7 @@ from skillgym_action.model.session_report import (
     Trouble,
     Usage,
 )
+from table_rows import each_row
 
 AT = "2026-01-02T03:04:05.000Z"
 INIT = {"type": "init", "timestamp": AT, "session_id": "s-1", "model": "gemini-2.5-flash"}
@@ -211,6 +212,26 @@ def test_of_a_continued_log_only_this_session_counts():
     assert transcript.usage == Usage(input_tokens=1000, output_tokens=42, reasoning_tokens=5, cache_tokens=300)
 
 
+UNCOUNTED = {"id": "m2", "timestamp": AT, "type": "gemini", "content": [], "thoughts": [], "tokens": None}
+# The last round in the log, and the kind of trouble.
+LAST_ROUNDS = {
+    "nothing, not even tokens": (UNCOUNTED, "provider"),
+    "an empty answer": (UNCOUNTED | {"tokens": {"input": 1000, "output": 1}}, None),
+    "words of a service that counts no tokens": (UNCOUNTED | {"content": "done"}, None),
+    "a call": (UNCOUNTED | {"toolCalls": [{"id": "c2"}]}, None),
+}
+
+
+@each_row((what, what) for what in LAST_ROUNDS)
+def test_an_error_with_http_status_200_is_no_answer(what):
+    last, kind = LAST_ROUNDS[what]
+    lines = (INIT, called("run_shell_command", command="x"), answered(), DONE)
+    trouble = read(*lines, collected=[jsonl(logged("m1", ""), last)]).trouble
+    assert (trouble and trouble.kind) == kind
+    later = logged("m3")
+    assert read(*lines, collected=[jsonl(logged("m1", ""), last, later)]).trouble is None
+
+
 def test_tokens_of_the_result_count_thoughts_apart():
     log = jsonl(logged("m1"))
     expected = Usage(input_tokens=2001, output_tokens=84, reasoning_tokens=10, cache_tokens=600)
@@ -288,7 +309,7 @@ LIMIT = "Reached max session turns for this session."
         pytest.param(
             [],
             {"exit_code": 1, "stderr": "Unknown argument: nope\nUsage: gemini\n  --api-key  key" + "\n  more" * 200},
-            Trouble(kind="runner-crash", message="Unknown argument: nope"),
+            Trouble(kind="runner-crash", message="exited with code 1: Unknown argument: nope"),
             id="a wrong argument is not drowned by the help",
         ),
         killed_after(INIT, said(WORDS)),

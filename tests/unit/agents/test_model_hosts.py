@@ -7,7 +7,8 @@ import pytest
 from skillgym_action.agents.model_hosts import model_hosts
 from skillgym_action.model.containers import ContainerSpec, NetworkMode, NetworkPolicy
 from skillgym_action.model.session import AgentConfig
-from skillgym_action.workspaces.session_containers import network_of
+from skillgym_action.workspaces.session_containers import network_of, required_helper
+from table_rows import each_row
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,18 @@ def test_an_agent_without_a_known_service_has_no_network():
 def test_what_the_suite_says_of_the_network_stays():
     spec = ContainerSpec(image="a", network=NetworkPolicy(mode=NetworkMode.OPEN))
     assert network_of(spec, AgentConfig(type="claude-code")) == spec.network
+
+
+@each_row(
+    [
+        ("no network", ("opencode", NetworkMode.NONE, (), "rg")),
+        ("the model alone", ("opencode", NetworkMode.MODEL_ONLY, (), "rg")),
+        ("hosts of the suite", ("opencode", NetworkMode.ALLOW_LIST, ("github.com",), None)),
+        ("all", ("opencode", NetworkMode.OPEN, (), None)),
+        ("another agent", ("pi", NetworkMode.NONE, (), None)),
+    ]
+)
+def test_an_image_must_have_what_an_agent_cannot_download_in_its_network(row):
+    agent, mode, hosts, helper = row
+    spec = ContainerSpec(image="a", network=NetworkPolicy(mode=mode, hosts=hosts))
+    assert required_helper(AgentConfig(type=agent), spec) == helper

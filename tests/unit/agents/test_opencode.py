@@ -346,11 +346,15 @@ def test_trouble_is_recognised(lines, ending, trouble):
     [
         pytest.param(
             step(),
-            Progress(step="m1", usage=Usage(input_tokens=1020, output_tokens=37, reasoning_tokens=5, cache_tokens=300)),
+            Progress(
+                step="m1",
+                usage=Usage(input_tokens=1020, output_tokens=37, reasoning_tokens=5, cache_tokens=300),
+                late=True,
+            ),
             id="a step that has ended; another may follow, for instance after the session was summarised",
         ),
         pytest.param({"type": "idle"}, Progress(finished=True), id="the end"),
-        pytest.param(text("x"), None, id="words"),
+        pytest.param(text("x"), Progress(late=True), id="words"),
         pytest.param([], None, id="no object"),
     ],
 )

@@ -76,6 +76,7 @@ def test_a_session_has_a_config_folder_of_its_own_and_the_runner_s_environment_w
     assert files[Path("/agent-home/.pi/agent/settings.json")] == {
         "retry": {"enabled": True, "maxRetries": 2, "baseDelayMs": 1000, "provider": {"maxRetries": 0}},
         "skills": ["/workspace/.claude/skills"],
+        "defaultProjectTrust": "always",
     }
 
 
@@ -152,6 +153,11 @@ def test_a_session_has_a_config_folder_of_its_own_and_the_runner_s_environment_w
         pytest.param(
             [{"type": "message_update", "message": {}}, {"type": "turn_start"}], [], id="lines that repeat others"
         ),
+        pytest.param(
+            [{"type": "message_end", "message": {"role": "system", "content": ""}}, {"type": "agent_settled"}],
+            [],
+            id="lines that say nothing about the session",
+        ),
         pytest.param([{"type": "novelty"}], [Raw(line='{"type":"novelty"}')], id="an unknown line is kept"),
     ],
 )
@@ -169,6 +175,11 @@ def test_tokens_and_cost_are_the_sums_over_messages_and_input_includes_the_cache
     assert transcript.usage == Usage(input_tokens=2040, output_tokens=84, cache_tokens=600)
     assert transcript.cost == Cost(usd=0.5, source="reported")
     assert (transcript.turns, transcript.model) == (2, "m")
+
+
+def test_reasoning_is_counted_apart_where_the_service_tells_it():
+    transcript = read(said(TEXT, usage=TOKENS | {"reasoning": 5}), END)
+    assert (transcript.usage.output_tokens, transcript.usage.reasoning_tokens) == (37, 5)
 
 
 def test_a_model_without_a_price_has_an_unknown_cost():
@@ -198,6 +209,7 @@ def test_the_price_of_another_model_is_no_cost():
         ),
         pytest.param([broke("429 slow down"), END], {}, Trouble(kind="rate-limit", message="429 slow down"), id="429"),
         pytest.param([broke("500 oops"), END], {}, Trouble(kind="provider", message="500 oops"), id="5xx"),
+        pytest.param([broke("no luck"), END], {}, Trouble(kind="provider", message="no luck"), id="unknown words"),
         pytest.param(
             [broke("Connection error."), END], {}, Trouble(kind="network", message="Connection error."), id="network"
         ),
@@ -230,6 +242,12 @@ def test_the_price_of_another_model_is_no_cost():
             id="the answer reached the output limit",
         ),
         pytest.param([said(), END], {}, None, id="an empty answer that cost tokens is the model's"),
+        pytest.param(
+            [broke("The model refused to complete the request", content=[TEXT], rawStopReason="refusal"), END],
+            {},
+            Trouble(kind="refused", message="the model refused to answer"),
+            id="the model refused",
+        ),
         pytest.param([broke("429 slow down"), said(TEXT), END], {}, None, id="another try that worked"),
         pytest.param(
             [],

@@ -9,11 +9,12 @@ import pytest
 from endings import WORDS, killed_after
 from sessions import SESSION, capture_of, jsonl, session_with, without_tokens
 from skillgym_action.agents import qwen
-from skillgym_action.model.session import AgentConfig, Progress
+from skillgym_action.model.session import AgentConfig, Ending, Progress
 from skillgym_action.model.session_report import (
     Command,
     FileRead,
     FileWrite,
+    McpServer,
     Message,
     Raw,
     SkillSignal,
@@ -22,10 +23,13 @@ from skillgym_action.model.session_report import (
     Trouble,
     Usage,
 )
+from table_rows import each_row
 
 TOKENS = {"input_tokens": 1000, "output_tokens": 42, "cache_read_input_tokens": 300, "total_tokens": 1042}
 NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
 TEXT = {"type": "text", "text": "Done."}
+AGAIN = {"type": "system", "subtype": "retry", "data": {"reason": "retry"}}
+GOALS = {"type": "stream_event", "event": {"type": "goal_state", "goal_state": {}}}
 DONE = {"type": "result", "subtype": "success", "is_error": False, "num_turns": 2, "result": "Done.", "usage": TOKENS}
 
 
@@ -57,6 +61,42 @@ def test_an_empty_answer_is_an_answer_and_the_cli_s_words_for_it_are_not():
     words = "[API Error: Model stream ended with empty response text.]"
     made = read(said({"type": "text", "text": words}), DONE | {"result": words})
     assert (made.trouble, made.final_output, made.events) == (None, "", ())
+    failed = {"type": "result", "subtype": "error_during_execution", "is_error": True, "error": {"message": words}}
+    later = read(said({"type": "text", "text": words}), failed, exit_code=1)
+    assert (later.trouble, later.final_output, later.events) == (None, "", ())
+
+
+def test_the_mcp_servers_are_known_with_their_status():
+    init = {"type": "system", "subtype": "init", "mcp_servers": [{"name": "desk", "status": "connected"}]}
+    assert read(init, DONE).mcp_servers == (McpServer(name="desk", status="connected"),)
+
+
+def logged_call(kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": "system", "systemPayload": {"uiEvent": {"event.name": f"qwen-code.{kind}", **data}}}
+
+
+LIMITED = logged_call("api_error", status_code=429, error_message="429 slow down")
+# Lines of the log, how the session ended, and the kind of trouble that the transcript has.
+LOGS = {
+    "the CLI waits before it tries again": ([LIMITED], {"ending": Ending.TIMED_OUT, "exit_code": -15}, "rate-limit"),
+    "another try worked": (
+        [LIMITED, logged_call("api_response", status_code=200)],
+        {"ending": Ending.TIMED_OUT, "exit_code": -15},
+        "runner-crash",
+    ),
+    "it fails again after an answer": (
+        [LIMITED, logged_call("api_response"), logged_call("api_error", status_code=500, error_message="oops")],
+        {"ending": Ending.TIMED_OUT, "exit_code": -15},
+        "provider",
+    ),
+    "the process was killed": ([LIMITED], {"ending": Ending.SIGNALLED, "exit_code": -9}, "runner-crash"),
+}
+
+
+@each_row((what, what) for what in LOGS)
+def test_a_time_limit_while_the_cli_waits_for_the_service_is_the_service_s(what):
+    log, ending, kind = LOGS[what]
+    assert read(collected=[jsonl(*log)], **ending).trouble.kind == kind
 
 
 def test_advice_may_follow_a_failed_call():
@@ -163,6 +203,50 @@ def test_there_is_no_proxy_but_one_of_the_runner_s():
             id="a write whose session ended before the answer",
         ),
         pytest.param(
+            [called("tool_call", name="write_file", arguments={"file_path": "/w/a"}), answered("ok")],
+            [
+                ToolCall(tool="write_file", args={"file_path": "/w/a"}),
+                FileWrite(path="/w/a"),
+                ToolResult(tool="write_file", output="ok"),
+            ],
+            id="a call through the tool for deferred ones is one of the deferred tool",
+        ),
+        pytest.param(
+            [called("tool_call", arguments={})],
+            [ToolCall(tool="tool_call", args={"arguments": {}})],
+            id="a call through that tool without a name is one of itself",
+        ),
+        *(
+            pytest.param(
+                [
+                    called("tool_call", name="run_shell_command", arguments={"command": "ls"}),
+                    answered(f"[tool_call bridge {how}] no", error=True),
+                ],
+                [
+                    ToolCall(tool="run_shell_command", args={"command": "ls"}),
+                    ToolResult(tool="run_shell_command", output=f"[tool_call bridge {how}] no", failed=True),
+                ],
+                id=f"a command that was {how} did not run",
+            )
+            for how in ("refused", "cancelled")
+        ),
+        pytest.param(
+            [
+                called("run_shell_command", command="ls"),
+                answered("denied", error=True),
+                DONE | {"result": "", "permission_denials": [{"tool_use_id": "c1"}]},
+            ],
+            [
+                ToolCall(tool="run_shell_command", args={"command": "ls"}),
+                ToolResult(tool="run_shell_command", output="denied", failed=True),
+            ],
+            id="a command that was denied did not run",
+        ),
+        pytest.param([AGAIN, GOALS], [], id="lines that say nothing about the session"),
+        pytest.param(
+            [{"type": "stream_event", "event": {"type": "novelty"}}], [], id="parts of messages are no events"
+        ),
+        pytest.param(
             [{"type": "system", "subtype": "novelty"}],
             [Raw(line='{"type": "system", "subtype": "novelty"}')],
             id="an unknown line is kept",
@@ -229,6 +313,15 @@ def test_a_session_that_was_ended_has_the_tokens_of_the_rounds_it_had():
         ),
         pytest.param(failed_call("500 oops"), {}, Trouble(kind="provider", message="[API Error: 500 oops]"), id="5xx"),
         pytest.param(
+            failed_call("no luck"), {}, Trouble(kind="provider", message="[API Error: no luck]"), id="unknown words"
+        ),
+        pytest.param(
+            failed_call("400 no luck"),
+            {},
+            Trouble(kind="runner-crash", message="[API Error: 400 no luck]"),
+            id="a request that the service does not understand",
+        ),
+        pytest.param(
             failed_call("Connection error. (cause: fetch failed)"),
             {},
             Trouble(kind="network", message="[API Error: Connection error. (cause: fetch failed)]"),
@@ -254,6 +347,12 @@ def test_a_session_that_was_ended_has_the_tokens_of_the_rounds_it_had():
             id="no key",
         ),
         pytest.param(
+            [{"type": "result", "is_error": True, "error": {"message": "Loop detection halted the run (…)."}}],
+            {"exit_code": 1},
+            Trouble(kind="max-steps", message="Loop detection halted the run (…)."),
+            id="the CLI's own guard against loops",
+        ),
+        pytest.param(
             [called("x")],
             {"exit_code": 53, "stderr": "Reached max session turns for this session.\n"},
             Trouble(kind="max-steps", message="Reached max session turns for this session."),
@@ -262,7 +361,7 @@ def test_a_session_that_was_ended_has_the_tokens_of_the_rounds_it_had():
         pytest.param(
             [],
             {"exit_code": 1, "stderr": "Unknown argument: nope\nUsage: qwen\n  --openai-api-key" + "\n  more" * 200},
-            Trouble(kind="runner-crash", message="Unknown argument: nope"),
+            Trouble(kind="runner-crash", message="exited with code 1: Unknown argument: nope"),
             id="a wrong argument is not drowned by the help",
         ),
         killed_after(said({"type": "text", "text": WORDS})),
@@ -281,7 +380,9 @@ def test_trouble_is_recognised(lines, ending, trouble):
     [
         pytest.param(
             said(TEXT),
-            Progress(step="m1", model="m", usage=Usage(input_tokens=1000, output_tokens=42, cache_tokens=300)),
+            Progress(
+                step="m1", model="m", usage=Usage(input_tokens=1000, output_tokens=42, cache_tokens=300), text="Done."
+            ),
             id="the line of a round that has its tokens is a step",
         ),
         pytest.param(said(TEXT, usage=NO_TOKENS), None, id="another line of the round is none"),
@@ -291,7 +392,8 @@ def test_trouble_is_recognised(lines, ending, trouble):
             id="calls for tools are a step where the service tells no tokens",
         ),
         pytest.param(answered("x"), None, id="an answer of a tool is none"),
-        pytest.param(DONE, Progress(finished=True), id="the end"),
+        pytest.param(DONE, Progress(finished=True, text="Done."), id="the end"),
+        pytest.param(AGAIN, Progress(retrying=True), id="another try"),
         pytest.param([], None, id="no object"),
     ],
 )

@@ -9,21 +9,23 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from skillgym_action.authoring.starter.suites import SUITE_FORMATS
 from skillgym_action.cli.arguments import cli, quarantine
 from skillgym_action.model.exit_codes import ExitCode
-from skillgym_action.reporters import REPORTERS
-from skillgym_action.settings.declarations import Input, Option
-from skillgym_action.settings.options import FAIL_ON, Settings
-from skillgym_action.starter.starter_suites import SUITE_FORMATS
-
-DECLARED = {name: field.metadata for name, field in Settings.model_fields.items()}
+from skillgym_action.reports import REPORTERS
+from skillgym_action.settings.option_types import FAIL_ON
+from skillgym_action.settings.settings import Settings, declared
 
 
 def options(command: str) -> dict[str, click.Option]:
     """The options of a command by their names."""
     found = cli.commands[command]
     params = found.get_params(click.Context(found))
-    return {option.opts[0]: option for option in params if isinstance(option, click.Option)}
+    return {
+        next(name for name in option.opts if name.startswith("--")): option
+        for option in params
+        if isinstance(option, click.Option)
+    }
 
 
 def helped(*command: str) -> str:
@@ -31,16 +33,13 @@ def helped(*command: str) -> str:
 
 
 def test_every_setting_can_be_set_by_an_option_or_an_input():
-    kinds = {
-        name: [kind for kind in (Option, Input) if any(isinstance(one, kind) for one in declared)]
-        for name, declared in DECLARED.items()
-    }
-    assert [name for name, found in kinds.items() if not found] == []
+    kinds = {name: declared(name) for name in Settings.model_fields}
+    assert [name for name, (setting, option) in kinds.items() if not option and not setting.input] == []
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_neither_version_nor_help_of_the_tool_wait_for_the_settings(option):
-    costly = {"pydantic", "skillgym_action.settings.options", "skillgym_action.repository.repository"}
+    costly = {"pydantic", "skillgym_action.settings.slices", "skillgym_action.workspaces.repository.repository"}
     program = f"""import sys
 from click.testing import CliRunner
 from skillgym_action.cli.arguments import cli
@@ -51,7 +50,7 @@ print({costly!r} & set(sys.modules))"""
 
 def test_help_shows_options_of_settings_and_the_command_s_own_options():
     first, *_, json_, matrix, cost, last = options("list")
-    assert (first, json_, matrix, cost, last) == ("--suites-from", "--json", "--matrix", "--cost", "--help")
+    assert (first, json_, matrix, cost, last) == ("--config", "--json", "--matrix", "--cost", "--help")
 
 
 @pytest.mark.parametrize("option", [name for name in options("run") if not options("run")[name].is_flag])
@@ -65,13 +64,7 @@ def test_an_option_with_a_metavar_takes_a_value(option):
 
 
 def test_options_belong_to_commands_that_there_are():
-    named = {
-        command
-        for declared in DECLARED.values()
-        for one in declared
-        if isinstance(one, Option)
-        for command in one.commands
-    }
+    named = {command for name in Settings.model_fields for command in declared(name)[0].commands}
     assert named <= {*cli.commands, *(f"quarantine {name}" for name in quarantine.commands)}
 
 

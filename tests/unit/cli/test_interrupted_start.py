@@ -27,7 +27,7 @@ OF_COMMAND_LINE = (
     "skillgym_action.model.exit_codes",
     "click",
     "click.core",
-    "skillgym_action.cli.command_classes",
+    "skillgym_action.cli.help.click_classes",
 )
 OF_BOTH = (
     "skillgym_action.model.errors",
@@ -35,7 +35,7 @@ OF_BOTH = (
     "pydantic_core",
     "pydantic.fields",
     "pydantic._internal._model_construction",
-    "skillgym_action.settings.options",
+    "skillgym_action.settings.slices",
     "skillgym_action.text.redaction",
 )
 

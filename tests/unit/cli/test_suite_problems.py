@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skillgym_action.cli.suite_problems import gathered, once
+from skillgym_action.cli.terminal import gathered, once
 from skillgym_action.model.errors import Location, Problem
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from builders import run_report
-from skillgym_action.cli.run import show_report
+from skillgym_action.cli.commands.run import show_report
 from skillgym_action.cli.terminal import Terminal, is_colored
-from skillgym_action.settings.options import Settings
+from skillgym_action.settings.settings import Settings
 from skillgym_action.text.redaction import Redactor
 
 

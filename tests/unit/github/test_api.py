@@ -15,10 +15,10 @@ import trustme
 from fakes_clock import NOON, FakeClock
 from scripted_http import HangUp, Reply, ScriptedServer, Silence
 from skillgym_action import __version__
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.clock import Clock
 from skillgym_action.github.api import GitHubApi, GitHubError
-from skillgym_action.network.proxies import network_from
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.clock import Clock
+from skillgym_action.system.network.proxies import network_from
 from waiting import until, until_blocked, until_returned
 
 if TYPE_CHECKING:
@@ -683,9 +683,9 @@ def test_a_certificate_file_that_is_not_there_is_an_error(client, authority):
 PROGRAM = """
 import sys
 from contextlib import closing
-from skillgym_action import wiring
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.clock import Clock
+from skillgym_action.pipeline import wiring
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.clock import Clock
 from skillgym_action.github.api import GitHubApi
 
 assert "requests" not in sys.modules and "tenacity" not in sys.modules

@@ -17,8 +17,6 @@ from fakes_clock import FakeClock
 from github_runs import Artifact, ArtifactHost, WorkflowRun, zipped
 from on_github import REPOSITORY, api_of, github_with
 from scripted_http import Reply, ScriptedServer, Silence
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.clock import Clock
 from skillgym_action.github.api import GitHubApi, GitHubError
 from skillgym_action.github.artifacts import (
     ArchiveLimits,
@@ -27,7 +25,9 @@ from skillgym_action.github.artifacts import (
     files_of_archive,
     runs_of_branch,
 )
-from skillgym_action.network.proxies import network_from
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.clock import Clock
+from skillgym_action.system.network.proxies import network_from
 from waiting import until
 
 if TYPE_CHECKING:

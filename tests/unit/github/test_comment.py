@@ -13,7 +13,7 @@ from github_server import READ_ONLY_TOKEN
 from on_github import BOT, ISSUE, NUMBER, api_of, github_with
 from skillgym_action.github.api import GitHubError
 from skillgym_action.github.comment import StickyComment
-from skillgym_action.limits import COMMENT_CHARACTERS
+from skillgym_action.model.limits import COMMENT_CHARACTERS
 
 MARKER = "<!-- skillgym-action:default -->"
 CREATED = "POST /repos/octo/skills/issues/7/comments"

@@ -122,6 +122,15 @@ def test_who_can_write_and_whom_to_trust_is_known_before_anything_runs(
     assert (event.untrusted, event.read_only_reason is not None) == (untrusted, read_only)
 
 
+def test_a_commit_that_the_workflow_names_may_be_anybodys(seen):
+    event = seen("workflow_dispatch", {}, GITHUB_REF="refs/heads/main", INPUT_COMMIT=f" {SHA} ")
+    assert event.head == Head(sha=SHA)
+    assert (event.untrusted, event.detached, event.read_only_reason) == (True, True, None)
+    for name, sha, words in (("push", SHA, "the event push does"), ("workflow_dispatch", "main", "'main' is not")):
+        with pytest.raises(UsageError, match=words):
+            seen(name, {}, INPUT_COMMIT=sha)
+
+
 @pytest.mark.parametrize(
     "missing", [{"GITHUB_REPOSITORY": ""}, {"GITHUB_EVENT_NAME": ""}, {"GITHUB_REPOSITORY": "../../x"}]
 )

@@ -19,15 +19,15 @@ from github_state import ChangedFile
 from on_github import NUMBER, SHA, event_of, github_with
 from scratch import Watched, written
 from scripted_http import ScriptedServer
-from skillgym_action.cancellation import Cancellation
-from skillgym_action.clock import Clock
 from skillgym_action.github.api import GitHubApi
-from skillgym_action.github.publish_options import PublisherOptions
+from skillgym_action.github.options import PublisherOptions
 from skillgym_action.github.publisher import Publisher
-from skillgym_action.limits import GITHUB_RETRY_SECONDS
-from skillgym_action.settings.written_reports import PublishOptions
-from skillgym_action.stages.publish import publish
-from skillgym_action.storage.run_directory import RunDirectory
+from skillgym_action.model.limits import GITHUB_RETRY_SECONDS
+from skillgym_action.pipeline.stages.publish import publish
+from skillgym_action.results.run_directory import RunDirectory
+from skillgym_action.settings.slices import PublishOptions
+from skillgym_action.system.cancellation import Cancellation
+from skillgym_action.system.clock import Clock
 from skillgym_action.text.redaction import Redactor
 
 NEW_FILE = ChangedFile("bench/core.json", "@@ -0,0 +1,40 @@\n" + "\n".join(["+line"] * 40), status="added")

@@ -9,9 +9,8 @@ import pytest
 from builders import run_report
 from on_github import NUMBER, REPOSITORY, SHA, api_of, event_of, github_with
 from skillgym_action.github.event import Head
-from skillgym_action.github.judged_commit import is_judged, other_commit, without_verdict
-from skillgym_action.github.publish_options import PublisherOptions
-from skillgym_action.github.publisher import Publisher
+from skillgym_action.github.options import PublisherOptions
+from skillgym_action.github.publisher import Publisher, is_judged, other_commit, without_verdict
 from skillgym_action.text.redaction import Redactor
 
 OTHER, MERGE = "d" * 40, "e" * 40

@@ -15,10 +15,10 @@ from github_replies import late, server_error
 from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile, PullRequest
 from on_github import BOT, NUMBER, REPOSITORY, SHA, api_of, event_of, github_with
-from skillgym_action.clock import Clock
 from skillgym_action.github.event import Head
-from skillgym_action.github.publish_options import PublisherOptions
+from skillgym_action.github.options import PublisherOptions
 from skillgym_action.github.publisher import Publisher
+from skillgym_action.system.clock import Clock
 from skillgym_action.text.redaction import Redactor
 from users_templates import rendered_elsewhere
 from waiting import until
@@ -88,9 +88,29 @@ def test_a_forks_run_is_found_in_the_fork():
         assert [status.state for status in github.statuses(SHA)] == ["failure"]
 
 
+def of_named_commit(github):
+    return event_of(github, "workflow_dispatch", head=Head(sha=SHA), named_commit=True)
+
+
+def test_a_commit_that_a_workflow_names_is_found_in_any_repository():
+    with github_with() as github:
+        github.add_pull(PullRequest(number=NUMBER, head_sha=SHA, head_branch="topic", head_repository=FORK))
+        published(github, event=of_named_commit(github))
+        assert len(texts(github)) == 1
+        assert [status.state for status in github.statuses(SHA)] == ["failure"]
+
+
 @pytest.mark.parametrize(
     ("pulls", "event", "words"),
     [
+        pytest.param(
+            [PullRequest(number=8, head_sha=SHA, head_branch="topic", head_repository=FORK)], of_named_commit,
+            "2 open pull requests have the commit aaaaaaaaaaaa as its head", id="a named commit of two",
+        ),
+        pytest.param(
+            [PullRequest(number=NUMBER, head_sha="d" * 40, head_branch="topic")], of_named_commit,
+            "no open pull request has the commit aaaaaaaaaaaa as its head", id="a named commit, pushed to since",
+        ),
         pytest.param(
             [PullRequest(number=NUMBER, head_sha="d" * 40, head_branch="topic")], of_another_run,
             "no open pull request has the commit aaaaaaaaaaaa", id="pushed to since",

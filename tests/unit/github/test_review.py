@@ -12,14 +12,12 @@ from github_replies import dropped, server_error
 from github_server import READ_ONLY_TOKEN
 from github_state import ChangedFile
 from on_github import BOT, NUMBER, SHA, api_of, github_with
+from skillgym_action.github.api import ChangedFile as Changed
 from skillgym_action.github.api import GitHubError
-from skillgym_action.github.api_objects import ChangedFile as Changed
-from skillgym_action.github.pull_request import PullRequest
-from skillgym_action.github.review import Review, changed_lines, review_text
-from skillgym_action.github.status import CommitStatus, status_context
-from skillgym_action.limits import MAX_REVIEW_COMMENTS
-from skillgym_action.model.result import Outcome
-from skillgym_action.model.run_report import SuitesFrom
+from skillgym_action.github.publisher import CommitStatus, status_context
+from skillgym_action.github.review import MAX_REVIEW_COMMENTS, PullRequest, Review, changed_lines, review_text
+from skillgym_action.model.judgement import Outcome
+from skillgym_action.model.report import SuitesFrom
 
 MARKER = "<!-- skillgym-action:default -->"
 # Cases of tests/support/builders.py are ten lines apart: the first one in line 10.

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner_env_files import entries
-from skillgym_action.github.step_files import append_outputs, append_summary, give_to_owner
-from skillgym_action.limits import MAX_STEP_SUMMARY_BYTES
+from skillgym_action.github.step_files import MAX_STEP_SUMMARY_BYTES, append_outputs, append_summary, give_to_owner
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,20}", fullmatch=True)
 FRAGMENTS = st.sampled_from(

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgym_action.assertions.files import FileAbsent
-from skillgym_action.model.arm import Arm, OverlayFile, arms_of_case
+from skillgym_action.judging.assertions.files import FileAbsent
+from skillgym_action.model.arm import Arm, OverlayFile, SkillUnderTest
+from skillgym_action.model.arm_cases import arms_of_case
 from skillgym_action.model.errors import Location
-from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, SkillUnderTest, WorkspaceSpec
+from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, WorkspaceSpec
 
 NOW, BEFORE = SkillUnderTest(name="b", folder=Path("/now/a")), SkillUnderTest(name="b", folder=Path("/base/a"))
 WITH = Arm(name="with_skill", decides=True)

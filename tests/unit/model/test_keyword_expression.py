@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from skillgym_action.limits import MAX_KEYWORD_EXPRESSION_CHARACTERS
-from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
+from skillgym_action.model.keyword_expression import (
+    MAX_KEYWORD_EXPRESSION_CHARACTERS,
+    KeywordExpression,
+    parse_keywords,
+)
 
 IDS = ("login-ok", "login-slow", "logout", "API/Login")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from hostile import any_text
 from skillgym_action.model.errors import Location
-from skillgym_action.model.links import Links
+from skillgym_action.model.report import Links
 
 LINKS = Links(repository="https://github.com/octo/skills", commit="4f2a9c1")
 

@@ -14,32 +14,29 @@ from agentv_files import one_case, read_tests
 from builders import run_report
 from on_github import github_with
 from scratch import case, config, repository, run_in, runner, skillgym, suite, world_in, written
-from skillgym_action import pipeline
-from skillgym_action.cli.action_inputs import settings_of
-from skillgym_action.formats import python_suite, typescript_suite, xbench
+from skillgym_action.cli.action.inputs import settings_of
 from skillgym_action.model.errors import ConfigError, SuiteError, UsageError
 from skillgym_action.model.resource_limits import LimitError, ResourceLimits, format_size, parse_limits, parse_size
 from skillgym_action.model.suite import FoundSuite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
-from skillgym_action.processes.launcher import ProcessLauncher
-from skillgym_action.processes.resource_usage import memory_size
-from skillgym_action.reporters.annotations import render as annotations_of
-from skillgym_action.reporters.junit import render as junit_of
+from skillgym_action.pipeline import pipeline
+from skillgym_action.pipeline.stages.load import SuiteFileAccess, load
+from skillgym_action.pipeline.stages.plan import plan
+from skillgym_action.pipeline.wiring import configuration
+from skillgym_action.reports.files.annotations import render as annotations_of
+from skillgym_action.reports.files.junit import render as junit_of
 from skillgym_action.settings import resolve
 from skillgym_action.settings.context import Job, current_context
-from skillgym_action.settings.options import (
-    Settings,
-    validated_settings,
-)
-from skillgym_action.settings.plan_options import (
-    PlanOptions,
-)
 from skillgym_action.settings.resolve import default_limits
 from skillgym_action.settings.runners import configured_runners
+from skillgym_action.settings.settings import Settings, validated_settings
+from skillgym_action.settings.slices import PlanOptions
 from skillgym_action.settings.suite_options import LoadOptions
-from skillgym_action.stages.load import SuiteFileAccess, load
-from skillgym_action.stages.plan import plan
-from skillgym_action.wiring import configuration
+from skillgym_action.suites.programs import python as python_suite
+from skillgym_action.suites.programs import typescript as typescript_suite
+from skillgym_action.suites.xbench import suite as xbench
+from skillgym_action.system.processes.launcher import ProcessLauncher
+from skillgym_action.system.processes.resource_usage import memory_size
 from suite_programs import HEAD, suite_hosts
 
 if TYPE_CHECKING:
@@ -192,7 +189,7 @@ def test_the_input_is_text_or_a_mapping():
         ("run:\n  limits:\n    memory: 4G\n", "3:5: run.limits.memory: '4G' is not a size; write a number of bytes"),
         ("run:\n  limits:\n    memroy: 4GiB\n", "3:5: run.limits.memroy: unknown key 'memroy'; did you mean 'memory'?"),
         ("run:\n  limits: 4\n", "2:3: run.limits: must be"),
-        ("run:\n  keep: some\n", "2:3: run.keep: must be 'changed', 'all' or 'none'"),
+        ("run:\n  keep: some\n", "2:3: run.keep: must be 'all', 'changed' or 'none'"),
     ],
 )
 def test_an_error_in_the_configuration_has_its_location(tmp_path, text, problem):
@@ -209,7 +206,7 @@ def test_what_is_archived_is_chosen_by_option_configuration_and_default(tmp_path
         settings = validated_settings(given, str)
         return resolve.options(settings, configuration(Settings(), here), here, runners=1).execute.keep
 
-    assert (kept(), kept("keep: none"), kept("keep: none", keep="all")) == ("changed", "none", "all")
+    assert (kept(), kept("keep: none"), kept("keep: none", keep="all")) == ("all", "none", "all")
     with pytest.raises(UsageError, match="keep: unknown word 'some'"):
         validated_settings({"keep": "some"}, str)
 

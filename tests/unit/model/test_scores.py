@@ -10,13 +10,13 @@ import pytest
 
 from builders import restored_text, run_report
 from skillgym_action.model.errors import Location
-from skillgym_action.model.result import Outcome
-from skillgym_action.model.scores import case_score, format_score
+from skillgym_action.model.judgement import Outcome
+from skillgym_action.model.result import case_score, format_score
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import BenchmarkCase
-from skillgym_action.reporters import junit
+from skillgym_action.reports.files import junit
+from skillgym_action.results import results_file
 from skillgym_action.sessions.judge import judge
-from skillgym_action.storage import results_file
 
 CASE, RULE = Location(path="EVAL.yaml", line=3), Location(path="EVAL.yaml", line=9)
 
@@ -48,12 +48,19 @@ class Says:
         return (self.outcome,)
 
 
+class Asks:
+    """A context that asks each assertion once."""
+
+    def decided(self, assertion):
+        return assertion.judge(self)
+
+
 def judged(*outcomes, threshold=0.8, trouble=None, expected_fail=False):
     assertions = tuple(map(Says, outcomes))
     case = BenchmarkCase(
         id="a", prompt="p", location=CASE, assertions=assertions, threshold=threshold, expected_fail=expected_fail
     )
-    return judge(case, None, trouble)
+    return judge(case, Asks(), trouble)
 
 
 # --- the score --------------------------------------------------------------------------------------

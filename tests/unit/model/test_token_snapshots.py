@@ -10,7 +10,7 @@ import pytest
 from scratch import case, config, repository, runner, skillgym, suite
 from skillgym_action.model.errors import ConfigError, OutputError
 from skillgym_action.model.token_snapshots import Snapshot, Tolerance, snapshot_trouble
-from skillgym_action.storage.snapshot_file import SnapshotFile
+from skillgym_action.results.snapshot_file import SnapshotFile
 
 if TYPE_CHECKING:
     from pathlib import Path

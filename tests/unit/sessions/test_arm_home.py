@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skillgym_action.model.arm import Arm, OverlayFile
-from skillgym_action.sessions.arm_home import HomeConflictError, with_arm_settings
+from skillgym_action.sessions.run_session import HomeConflictError, with_arm_settings
 
 HOME = Path("/home/x")
 

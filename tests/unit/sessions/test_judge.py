@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from skillgym_action.model.errors import Location
-from skillgym_action.model.result import Outcome
-from skillgym_action.model.session_report import Trouble
+from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.judgement import Outcome
+from skillgym_action.model.session_report import AgentRef, Raw, RunnerRef, SessionReport, Trouble
 from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.model.verdicts import TROUBLES, FailureClass
 from skillgym_action.sessions.judge import judge, trouble_judgement
@@ -18,13 +19,16 @@ THERE = Location(path="bench/suite.py", line=9)
 OWN = FailureClass(id="wrong-alias", label="Wrong alias")
 TIMEOUT = Trouble(kind="timeout", message="timed out after 5 s")
 CRASH = Trouble(kind="runner-crash", message="exit code 1")
+STEPS = Trouble(kind="max-steps", message="exceeded the limit of 2 model rounds")
+BUDGET = Trouble(kind="budget-exceeded", message="$9.50 of $0.10")
+REFUSED = Trouble(kind="refused", message="no")
 DISK = Trouble(kind="resource-limit", message="used 5 GiB of disk")
 ANSWERS = {"yes": True, "no": False, "cannot tell": None}
 
 
 @dataclass
 class Says:
-    """An assertion that has its answer ready; fulfils ``assertions.Assertion``."""
+    """An assertion that has its answer ready; fulfils ``model.assertion.Assertion``."""
 
     answer: str
     name: str = "rule"
@@ -58,6 +62,9 @@ class Asked:
     judged: list[str] = field(default_factory=list)
     classified: list[str] = field(default_factory=list)
 
+    def decided(self, assertion):
+        return assertion.judge(self)
+
     def classify(self, case_id, judgement):
         self.classified.append(f"{case_id} {judgement.status}")
         return self.own_class
@@ -66,6 +73,7 @@ class Asked:
 PASSES, FAILS = Says("yes"), Says("no")
 GRADER = Says("cannot tell", trouble="grader")
 CRASHED = Says("cannot tell", trouble="assert-hook", location=THERE)
+RAISED = Says("no", trouble="assert-hook", location=THERE)
 
 
 def judged(*assertions: Says, trouble: Trouble | None = None, context: Asked | None = None, **settings):
@@ -82,7 +90,10 @@ def judged(*assertions: Says, trouble: Trouble | None = None, context: Asked | N
         pytest.param([PASSES], True, None, ("unexpected-passed", None, "unexpected-passed"), id="a stale expectation"),
         pytest.param([PASSES], False, TIMEOUT, ("failed", "limit", "timeout"), id="a limit though all pass"),
         pytest.param([CRASHED], False, TIMEOUT, ("failed", "limit", "timeout"), id="a limit though none can tell"),
-        pytest.param([PASSES], True, TIMEOUT, ("expected-failed", "limit", "timeout"), id="a limit that is expected"),
+        pytest.param([FAILS], True, TIMEOUT, ("failed", "limit", "timeout"), id="a limit is never an expected failure"),
+        pytest.param([FAILS], True, STEPS, ("failed", "limit", "max-steps"), id="... nor is one of steps"),
+        pytest.param([FAILS], True, BUDGET, ("failed", "limit", "budget-exceeded"), id="... nor is one of money"),
+        pytest.param([FAILS], True, REFUSED, ("failed", "model", "refused"), id="nor is a model that refuses"),
         pytest.param([PASSES], False, CRASH, ("errored", "runner", "runner-crash"), id="trouble though all pass"),
         pytest.param(
             [FAILS], True, CRASH, ("errored", "runner", "runner-crash"), id="trouble is never an expected failure"
@@ -93,8 +104,10 @@ def judged(*assertions: Says, trouble: Trouble | None = None, context: Asked | N
         pytest.param([PASSES, GRADER], False, None, ("errored", "grader", "grader"), id="a grader that cannot tell"),
         pytest.param([GRADER, FAILS], False, None, ("failed", "assertion", "assertion"), id="... but another says no"),
         pytest.param(
-            [FAILS, CRASHED], False, None, ("errored", "assert-hook", "assert-hook"), id="a check that crashed"
+            [FAILS, CRASHED], False, None, ("errored", "assert-hook", "assert-hook"), id="a check that could not be run"
         ),
+        pytest.param([RAISED], False, None, ("failed", "assert-hook", "assert-hook"), id="a check that raised"),
+        pytest.param([RAISED], True, None, ("failed", "assert-hook", "assert-hook"), id="... is no expected failure"),
         pytest.param([CRASHED], True, None, ("errored", "assert-hook", "assert-hook"), id="... is no expected failure"),
         pytest.param(
             [Says("cannot tell")], False, None, ("errored", "grader", "grader"), id="no answer without a reason"
@@ -168,8 +181,11 @@ def test_a_limit_is_errored_if_wanted_and_then_only_diagnosed(kind, origin):
             [Says("yes", "a", diagnostic=False), Says("no", "b")], TIMEOUT, ["a", "b"], id="after a limit all of them"
         ),
         pytest.param(
+            [Says("yes", "a", diagnostic=False), Says("no", "b")], STEPS, ["b"], id="except of steps: no check runs"
+        ),
+        pytest.param(
             [Says("yes", "a", diagnostic=False), Says("yes", "b")],
-            Trouble(kind="refused", message="no"),
+            REFUSED,
             ["a", "b"],
             id="after the model's own ending all of them, for the record",
         ),
@@ -248,3 +264,51 @@ def test_a_case_without_a_classifier_asks_none():
     context = Asked(own_class=OWN)
     judged(FAILS, context=context)
     assert context.classified == []
+
+
+# --- events that are not all there ------------------------------------------------------------------
+
+
+@dataclass
+class Reads(Says):
+    """An assertion that looks at the events of the session."""
+
+    look: str = "iterate"
+
+    def judge(self, context: Asked) -> tuple[Outcome, ...]:
+        events = GUARDED.events
+        looks = {
+            "iterate": lambda: list(events),
+            "count": lambda: len(events),
+            "index": lambda: events[0],
+            "truth": lambda: bool(events),
+            "skills": lambda: list(GUARDED.detected_skills),
+            "files": lambda: list(GUARDED.files.observed_reads),
+            "as JSON": lambda: to_json(GUARDED),
+        }
+        looks[self.look]()
+        return super().judge(context)
+
+
+REPORT = SessionReport(
+    runner=RunnerRef(id="a", path_key="a", agent=AgentRef(type="command")),
+    prompt="p",
+    cwd="/w",
+    events=(Raw(line="first"),),
+    final_output="done",
+    dropped_events=3,
+)
+GUARDED = REPORT.guarded()
+
+
+@pytest.mark.parametrize("look", ["iterate", "count", "index", "truth", "skills", "files", "as JSON"])
+def test_what_needs_events_that_are_not_there_is_errored(look):
+    judgement = judged(Reads("yes", look=look))
+    assert (judgement.status, judgement.origin) == ("errored", "collection")
+    assert "more events than are kept" in judgement.failure.message
+
+
+def test_other_assertions_are_judged_without_them():
+    assert judged(Says("yes")).status == "passed"
+    assert GUARDED.final_output == "done"
+    assert replace(REPORT, dropped_events=None).guarded().events == REPORT.events

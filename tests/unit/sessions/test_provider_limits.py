@@ -1,4 +1,4 @@
-"""Which provider an agent uses, and how many places a provider has after rate limits and quiet minutes."""
+"""Which provider an agent uses, and how many slots a provider has after rate limits and quiet minutes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from builders import runner_named, suite_at
 from fakes_clock import FakeClock
 from skillgym_action.agents import AGENTS
-from skillgym_action.cancellation import Cancellation
+from skillgym_action.agents.output.providers import provider_ids
 from skillgym_action.model.errors import Location
 from skillgym_action.model.execution import Execution
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import BenchmarkCase
-from skillgym_action.sessions.provider_limits import ProviderLimits, ProviderPlaces, provider_of
-from skillgym_action.transcripts.providers import provider_ids
+from skillgym_action.sessions.run_limits import ProviderLimits, ProviderSlots, provider_of
+from skillgym_action.system.cancellation import Cancellation
 from waiting import until
 
 ROUTER = "https://openrouter.ai/api/v1"
@@ -62,90 +62,90 @@ def test_agents_use_providers_that_limits_can_name(agent):
     assert AGENTS[agent].provider in provider_ids()
 
 
-# --- how many places --------------------------------------------------------------------------------
+# --- how many slots --------------------------------------------------------------------------------
 
 
-def started(places: ProviderPlaces, now: float) -> int:
+def started(slots: ProviderSlots, now: float) -> int:
     """How many more sessions may start."""
-    before = places.running
-    while places.is_free(now):
-        places.running += 1
-    return places.running - before
+    before = slots.running
+    while slots.is_free(now):
+        slots.running += 1
+    return slots.running - before
 
 
-def test_so_many_sessions_start_as_there_are_places():
-    places = ProviderPlaces("anthropic", 3)
-    assert started(places, 0) == 3
-    places.running -= 2
-    assert started(places, 0) == 2
+def test_so_many_sessions_start_as_there_are_slots():
+    slots = ProviderSlots("anthropic", 3)
+    assert started(slots, 0) == 3
+    slots.running -= 2
+    assert started(slots, 0) == 2
 
 
 def test_a_rate_limit_halves_the_number():
-    places = ProviderPlaces("anthropic", 16, running=16)
-    assert places.rate_limited(began=0, now=10, retry_after=None)
-    assert (places.number, places.lowest, places.rate_limits) == (8, 8, 1)
-    places.running = 0
-    assert started(places, 10) == 8
+    slots = ProviderSlots("anthropic", 16, running=16)
+    assert slots.rate_limited(began=0, now=10, retry_after=None)
+    assert (slots.number, slots.lowest, slots.rate_limits) == (8, 8, 1)
+    slots.running = 0
+    assert started(slots, 10) == 8
 
 
 def test_sessions_that_ran_at_the_same_time_halve_it_once_together():
-    places = ProviderPlaces("anthropic", 16, running=16)
-    assert [places.rate_limited(began=0, now=10 + n, retry_after=None) for n in range(3)] == [True, False, False]
-    assert (places.number, places.rate_limits) == (8, 3)
-    places.running = 8
-    assert places.rate_limited(began=20, now=30, retry_after=None)
-    assert places.number == 4
+    slots = ProviderSlots("anthropic", 16, running=16)
+    assert [slots.rate_limited(began=0, now=10 + n, retry_after=None) for n in range(3)] == [True, False, False]
+    assert (slots.number, slots.rate_limits) == (8, 3)
+    slots.running = 8
+    assert slots.rate_limited(began=20, now=30, retry_after=None)
+    assert slots.number == 4
 
 
 def test_what_is_halved_is_what_runs():
-    places = ProviderPlaces("anthropic", 64, running=6)
-    places.rate_limited(began=0, now=1, retry_after=None)
-    assert places.number == 3
+    slots = ProviderSlots("anthropic", 64, running=6)
+    slots.rate_limited(began=0, now=1, retry_after=None)
+    assert slots.number == 3
 
 
 def test_one_place_always_stays():
-    places = ProviderPlaces("anthropic", 2, running=1)
+    slots = ProviderSlots("anthropic", 2, running=1)
     for n in range(5):
-        places.rate_limited(began=10 * n, now=10 * n + 5, retry_after=None)
-    places.running = 0
-    assert (places.number, started(places, 50)) == (1, 1)
+        slots.rate_limited(began=10 * n, now=10 * n + 5, retry_after=None)
+    slots.running = 0
+    assert (slots.number, started(slots, 50)) == (1, 1)
 
 
 def test_nothing_starts_before_the_time_that_the_provider_asks_for():
-    places = ProviderPlaces("anthropic", 4, running=1)
-    places.rate_limited(began=0, now=100, retry_after=30)
-    places.running = 0
-    assert [started(places, now) for now in (100, 129.9)] == [0, 0]
-    assert started(places, 130) == 1
+    slots = ProviderSlots("anthropic", 4, running=1)
+    slots.rate_limited(began=0, now=100, retry_after=30)
+    slots.running = 0
+    assert [started(slots, now) for now in (100, 129.9)] == [0, 0]
+    assert started(slots, 130) == 1
 
 
 def test_the_longest_wait_that_was_asked_for_counts_up_to_a_minute():
-    places = ProviderPlaces("anthropic", 4, running=4)
+    slots = ProviderSlots("anthropic", 4, running=4)
     for after in (40, 5, 3600):
-        places.rate_limited(began=0, now=100, retry_after=after)
-    places.running = 0
-    assert not places.is_free(159)
-    assert places.is_free(160)
+        slots.rate_limited(began=0, now=100, retry_after=after)
+    slots.running = 0
+    assert not slots.is_free(159)
+    assert slots.is_free(160)
 
 
 def test_each_quiet_minute_adds_one_place_up_to_the_number_of_before():
-    places = ProviderPlaces("anthropic", 4, running=4)
-    places.rate_limited(began=0, now=100, retry_after=None)
+    slots = ProviderSlots("anthropic", 4, running=4)
+    slots.rate_limited(began=0, now=100, retry_after=None)
     numbers = []
     for now in (159, 160, 219, 220, 1000):
-        places.is_free(now)
-        numbers.append(places.number)
-    assert (numbers, places.lowest) == ([2, 3, 3, 4, 4], 2)
+        slots.is_free(now)
+        numbers.append(slots.number)
+    assert (numbers, slots.lowest) == ([2, 3, 3, 4, 4], 2)
 
 
 def test_a_minute_with_a_rate_limit_is_not_quiet():
-    places = ProviderPlaces("anthropic", 8, running=8)
-    places.rate_limited(began=0, now=100, retry_after=None)
-    places.rate_limited(began=0, now=150, retry_after=None)
-    places.is_free(200)
-    assert places.number == 4
-    places.is_free(210)
-    assert places.number == 5
+    slots = ProviderSlots("anthropic", 8, running=8)
+    slots.rate_limited(began=0, now=100, retry_after=None)
+    slots.rate_limited(began=0, now=150, retry_after=None)
+    slots.is_free(200)
+    assert slots.number == 4
+    slots.is_free(210)
+    assert slots.number == 5
 
 
 # --- waiting ----------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class Limits:
         self.limits = ProviderLimits(limits, 16, self.clock, cancelled, self.lines.append)
 
     def session(self, trouble: Trouble | None = None, *, waits_for: threading.Event | None = None) -> bool:
-        """Run a session of Claude Code; whether it had to wait for its place."""
+        """Run a session of Claude Code; whether it had to wait for its slot."""
         suite = suite_at()
         session = Execution(
             index=0,
@@ -182,14 +182,14 @@ class Limits:
             budget=None,
             model=None,
         )
-        with self.limits.place(session, nullcontext) as place:
+        with self.limits.slot(session, nullcontext) as slot:
             if waits_for:
                 assert waits_for.wait(20)
-            place.trouble = trouble
-            return place.waited
+            slot.trouble = trouble
+            return slot.waited
 
     def waited_for(self, session: threading.Thread) -> None:
-        """Start a session, which then looks at the clock again and again; one that has a place does so twice."""
+        """Start a session, which then looks at the clock again and again; one that has a slot does so twice."""
         before = self.clock.reads
         session.start()
         until(lambda: self.clock.reads >= before + 4 or not session.is_alive(), "a session that waits")
@@ -207,7 +207,7 @@ def test_a_session_waits_for_the_end_of_another_one(cancelled):
     first = threading.Thread(target=limits.session, kwargs={"waits_for": end})
     first.start()
     second = threading.Thread(target=lambda: waited.append(limits.session()))
-    until(lambda: limits.clock.reads == 2, "a session that has its place")
+    until(lambda: limits.clock.reads == 2, "a session that has its slot")
     limits.waited_for(second)
     end.set()
     second.join(20)

@@ -9,12 +9,13 @@ import pytest
 from builders import runner_named, suite_at
 from skillgym_action.model.errors import Location
 from skillgym_action.model.execution import Execution
-from skillgym_action.model.result import Attempt, Failure, Judgement, Outcome, Result, SessionResult
+from skillgym_action.model.judgement import Failure, Judgement, Outcome
+from skillgym_action.model.result import Attempt, Result, SessionResult
 from skillgym_action.model.session_report import Cost
 from skillgym_action.model.suite import BenchmarkCase, TrialRule
 from skillgym_action.model.verdicts import Status
 from skillgym_action.sessions.repetitions import combined_result, decided, final_judgement, next_session
-from skillgym_action.settings.options import ExecuteOptions
+from skillgym_action.settings.slices import ExecuteOptions
 
 PLACE = Location(path="evals/one/prompt.md")
 WORDS = {"timeout": (Status.FAILED, None), "api": (Status.ERRORED, None)}

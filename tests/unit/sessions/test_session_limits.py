@@ -10,7 +10,8 @@ from sessions import session_with
 from skillgym_action.agents import claude_code, codex, command, pi
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Command, FileWrite, Message, Price, Raw, ToolCall, ToolResult, Trouble
-from skillgym_action.sessions.session_limits import SessionLimits, time_limit_or_service
+from skillgym_action.sessions.session_limits import SessionLimits, Silence, time_limit_or_service
+from table_rows import each_row
 
 MODEL = "claude-sonnet-4-5"  # 3 dollars for a million tokens of input
 
@@ -82,14 +83,15 @@ RETRY_OF_PI = '{"type": "auto_retry_start", "attempt": 1, "errorMessage": "529 o
 @pytest.mark.parametrize(
     ("agent", "lines", "silence"),
     [
-        pytest.param(command, [], None, id="no line"),
-        pytest.param(command, ["", "  "], None, id="empty lines"),
-        pytest.param(command, ["text"], 10, id="one line"),
-        pytest.param(command, ["text", step("1")], 9, id="since the last one"),
-        pytest.param(claude_code, ["{}", RETRY_OF_CLAUDE], 10, id="a retry of Claude Code is no answer"),
-        pytest.param(codex, ["{}", RETRY_OF_CODEX, RETRY_OF_CODEX], 10, id="nor one of Codex"),
-        pytest.param(pi, ["{}", RETRY_OF_PI], 10, id="nor one of pi"),
-        pytest.param(codex, [RETRY_OF_CODEX, '{"type": "error", "message": "other"}'], 9, id="another error is one"),
+        pytest.param(command, [], (10, False), id="no line"),
+        pytest.param(command, ["", "  "], (10, False), id="empty lines"),
+        pytest.param(command, ["text"], (10, False), id="one line"),
+        pytest.param(command, ["text", step("1")], (9, False), id="since the last one"),
+        pytest.param(claude_code, ["{}", RETRY_OF_CLAUDE], (10, True), id="a retry of Claude Code is no answer"),
+        pytest.param(codex, ["{}", RETRY_OF_CODEX, RETRY_OF_CODEX], (10, True), id="nor one of Codex"),
+        pytest.param(pi, ["{}", RETRY_OF_PI], (10, True), id="nor one of pi"),
+        pytest.param(codex, [RETRY_OF_CODEX], (10, True), id="nothing but a retry"),
+        pytest.param(codex, [RETRY_OF_CODEX, '{"type": "error", "message": "other"}'], (9, False), id="it went on"),
     ],
 )
 def test_how_long_an_agent_has_been_silent(agent, lines, silence):
@@ -100,7 +102,7 @@ def test_how_long_an_agent_has_been_silent(agent, lines, silence):
         watch(line)
         now += 1
     now = 110.0
-    assert watch.silence() == silence
+    assert (watch.silence().seconds, watch.silence().retried) == silence
 
 
 TIME = Trouble(kind="timeout", message="timed out after 120 s")
@@ -110,9 +112,8 @@ ANSWER = Message(role="assistant", text="I will look.")
 @pytest.mark.parametrize(
     ("silence", "events", "kind"),
     [
-        pytest.param(61, (), "provider", id="no answer at all for most of the time"),
+        pytest.param(61, (), "provider", id="failed calls for most of the time"),
         pytest.param(60, (), "timeout", id="half of the time is not most of it"),
-        pytest.param(None, (), "timeout", id="nothing is known of an agent without output"),
         pytest.param(90, (ANSWER,), "provider", id="after a message"),
         pytest.param(90, (Command(command="ls", exit_code=0),), "provider", id="after a command"),
         pytest.param(90, (ToolCall(tool="Read"), ToolResult(output="x")), "provider", id="after the result of a tool"),
@@ -136,12 +137,75 @@ ANSWER = Message(role="assistant", text="I will look.")
         pytest.param(90, (FileWrite(path="/a"),), "timeout", id="during a write"),
     ],
 )
-def test_a_time_limit_is_trouble_of_the_service_if_that_was_silent_for_most_of_the_time(silence, events, kind):
-    trouble = time_limit_or_service(TIME, silence, 120.0, events)
+def test_a_time_limit_is_trouble_of_the_service_if_its_calls_failed_for_most_of_the_time(silence, events, kind):
+    ended = Silence(seconds=silence, retried=True)
+    trouble = time_limit_or_service(TIME, None, ended, 120.0, events)
     assert trouble.kind == kind
     if kind == "provider":
-        assert trouble.message == (
-            f"timed out after 120 s, of which the model's service did not answer in the last {silence} s"
-        )
+        assert trouble.message == f"timed out after 120 s; in the last {silence} s calls of the model's service failed"
     steps = Trouble(kind="max-steps", message="3")
-    assert time_limit_or_service(steps, silence, 120.0, events) == steps
+    assert time_limit_or_service(steps, None, ended, 120.0, events) == steps
+
+
+@each_row(
+    {
+        "nothing at all": (None, "timeout"),
+        "a crash": (Trouble(kind="runner-crash", message="no result"), "timeout"),
+        "a failed service": (Trouble(kind="provider", message="503"), "provider"),
+        "no connection": (Trouble(kind="network", message="ECONNREFUSED"), "network"),
+        "a rate limit": (Trouble(kind="rate-limit", message="429"), "rate-limit"),
+    }.items()
+)
+def test_silence_alone_is_no_evidence_against_the_service(row):
+    of_agent, kind = row
+    ended = Silence(seconds=119, retried=False)
+    assert time_limit_or_service(TIME, of_agent, ended, 120.0, (ANSWER,)).kind == kind
+    assert time_limit_or_service(TIME, of_agent, None, 120.0, (ANSWER,)) == TIME, "of an agent that nobody watches"
+
+
+@each_row(
+    {
+        "Claude Code": (
+            claude_code,
+            {"type": "system", "subtype": "api_retry", "error_status": 429, "error": "rate_limit"},
+            "rate-limit",
+        ),
+        "Claude Code, overloaded": (
+            claude_code,
+            {"type": "system", "subtype": "api_retry", "error_status": 529},
+            "rate-limit",
+        ),
+        "Claude Code, a status of the service": (
+            claude_code,
+            {"type": "system", "subtype": "api_retry", "error_status": 503},
+            "provider",
+        ),
+        "codex": (
+            codex,
+            {
+                "type": "error",
+                "message": "Reconnecting... 1/2 (exceeded retry limit, last status: 429 Too Many Requests)",
+            },
+            "rate-limit",
+        ),
+        "codex, an account's limit": (
+            codex,
+            {"type": "error", "message": "Reconnecting... 1/2 (The usage limit has been reached)"},
+            "quota",
+        ),
+        "codex, no connection": (
+            codex,
+            {"type": "error", "message": "Reconnecting... 2/2 (error sending request for url)"},
+            "network",
+        ),
+        "pi": (pi, {"type": "auto_retry_start", "errorMessage": "429 Too Many Requests"}, "rate-limit"),
+        "pi, no reason": (pi, {"type": "auto_retry_start"}, "provider"),
+    }.items()
+)
+def test_a_time_limit_during_failed_calls_has_their_kind(row):
+    agent, line, kind = row
+    now = 0.0
+    watch = SessionLimits(agent, session_with(AgentConfig(type="command")), lambda: now)
+    watch(json.dumps(line))
+    now = 119.0
+    assert time_limit_or_service(TIME, None, watch.silence(), 120.0, ()).kind == kind

@@ -10,8 +10,7 @@ from sessions import session_with
 from skillgym_action.agents import agent_named
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.suite import TriggerRule
-from skillgym_action.sessions.session_limits import SessionLimits
-from skillgym_action.sessions.trigger_watch import TriggerWatch, answered
+from skillgym_action.sessions.session_limits import SessionLimits, TriggerWatch, answered
 
 LOAD = {"type": "skillSignal", "skill": "b", "signal": "Skill tool"}
 CALL, RESULT = {"type": "toolCall", "tool": "Bash"}, {"type": "toolResult", "output": ""}
@@ -24,7 +23,7 @@ def steps(*ids: int) -> list[dict[str, str]]:
 def ended_after(*lines: dict[str, str], rounds: int = 5, skills: tuple[str, ...] = ("b",)) -> tuple[int, str] | None:
     """The number of the line after which the session ends, and why; None: it does not."""
     agent, session = agent_named("command"), session_with(AgentConfig(type="command", output="events"))
-    reading = agent.reading(session)
+    reading = agent.event_reader(session)
     assert reading is not None
     watch = TriggerWatch(TriggerRule(skills=skills, rounds=rounds), reading, str(session.workspace))
     limits = SessionLimits(agent, session, trigger=watch)
@@ -62,7 +61,7 @@ def test_one_of_several_skills_is_enough():
 
 def test_a_command_that_prints_text_is_not_read():
     session = session_with(AgentConfig(type="command"))
-    assert agent_named("command").reading(session) is None
+    assert agent_named("command").event_reader(session) is None
 
 
 @pytest.mark.parametrize(
@@ -70,4 +69,4 @@ def test_a_command_that_prints_text_is_not_read():
 )
 def test_every_agent_that_reports_its_progress_is_read(agent):
     session = session_with(AgentConfig(type=agent))
-    assert agent_named(agent).reading(session) is not None
+    assert agent_named(agent).event_reader(session) is not None

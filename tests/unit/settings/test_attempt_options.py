@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from skillgym_action.model.errors import UsageError
-from skillgym_action.model.job_attempt import JobAttempt
+from skillgym_action.model.report import JobAttempt
 from skillgym_action.settings.attempt_options import attempt_options, directory_name
 from skillgym_action.settings.context import Job, current_context
-from skillgym_action.settings.options import validated_settings
+from skillgym_action.settings.settings import validated_settings
 
 VARIABLES = {
     "GITHUB_ACTIONS": "true",

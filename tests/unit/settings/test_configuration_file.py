@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 
 from scratch import written
-from skillgym_action.judge.protocols import PROTOCOLS
+from skillgym_action.judging.judge.protocols import PROTOCOLS
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.judge_question import JudgeConfig
+from skillgym_action.pipeline.wiring import configuration
+from skillgym_action.settings.configuration import ConfigFile, JudgeSection
 from skillgym_action.settings.configuration_file import Config, find_config, read_config, resolved_env
-from skillgym_action.settings.configuration_sections import ConfigFile, JudgeSection
 from skillgym_action.settings.context import Job, current_context
-from skillgym_action.settings.options import Settings
 from skillgym_action.settings.resolve import options
-from skillgym_action.wiring import configuration
+from skillgym_action.settings.settings import Settings
 from suite_programs import suite_hosts
 
 if TYPE_CHECKING:

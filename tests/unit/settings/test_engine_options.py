@@ -6,12 +6,14 @@ import pytest
 
 from scratch import repository, runner, skillgym
 from skillgym_action.model.errors import UsageError
-from skillgym_action.sessions.provider_limits import provider_of
+from skillgym_action.sessions.run_limits import provider_of
+from skillgym_action.settings.configuration import ConfigFile
 from skillgym_action.settings.configuration_file import Config
-from skillgym_action.settings.configuration_sections import ConfigFile
-from skillgym_action.settings.engine_options import EngineOptions, WithoutKeys, cluster_address, on_engine
-from skillgym_action.settings.options import ExecuteOptions
+from skillgym_action.settings.engine_options import WithoutKeys
+from skillgym_action.settings.option_types import cluster_address
+from skillgym_action.settings.resolve import on_engine
 from skillgym_action.settings.runners import selected_runners
+from skillgym_action.settings.slices import EngineOptions, ExecuteOptions
 
 
 @pytest.mark.parametrize(

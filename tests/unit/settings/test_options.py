@@ -10,20 +10,12 @@ import pytest
 from scratch import case, repository, skillgym, suite
 from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
+from skillgym_action.settings.configuration import ConfigFile
 from skillgym_action.settings.configuration_file import Config
-from skillgym_action.settings.configuration_sections import ConfigFile
 from skillgym_action.settings.context import current_context
-from skillgym_action.settings.gate_options import GateOptions
-from skillgym_action.settings.options import (
-    FAIL_ON,
-    ExecuteOptions,
-    Options,
-    Settings,
-    validated_settings,
-)
-from skillgym_action.settings.plan_options import (
-    PlanOptions,
-)
+from skillgym_action.settings.option_types import FAIL_ON
+from skillgym_action.settings.settings import Settings, validated_settings
+from skillgym_action.settings.slices import ExecuteOptions, GateOptions, Options, PlanOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,18 +174,28 @@ def test_how_executions_run(tmp_path, options, run, expected):
         pytest.param({"jobs": 4, "schedule": "serial"}, {}, 1, "serial", 1, id="serial is always one at a time"),
         pytest.param({}, {"schedule": "parallel", "maxParallel": 5}, 1, "parallel", 5, id="as the configuration says"),
         pytest.param({"jobs": 2}, {"schedule": "parallel", "maxParallel": 5}, 1, "parallel", 2, id="the option wins"),
-        pytest.param({"schedule": "isolated-by-runner"}, {}, 3, "isolated-by-runner", 3, id="a lane for each runner"),
-        pytest.param({"schedule": "isolated-by-runner"}, {}, 0, "isolated-by-runner", 1, id="at least one lane"),
+        pytest.param({"schedule": "isolated-by-runner"}, {}, 3, "isolated-by-runner", 3, id="a group for each runner"),
+        pytest.param({"schedule": "isolated-by-runner"}, {}, 0, "isolated-by-runner", 1, id="at least one group"),
         pytest.param({"max_parallel": 3, "schedule": "parallel"}, {}, 1, "parallel", 3, id="no more than so many"),
         pytest.param(
             {"max_parallel": 3}, {"schedule": "parallel", "maxParallel": 5}, 1, "parallel", 3, id="by the option"
         ),
         pytest.param({"max_parallel": 3}, {}, 1, "serial", 1, id="a limit of parallel sessions makes none parallel"),
         pytest.param(
-            {"schedule": "isolated-by-runner"}, {"maxParallel": 2}, 3, "isolated-by-runner", 2, id="limited lanes"
+            {"schedule": "isolated-by-runner"},
+            {"maxParallel": 2},
+            3,
+            "isolated-by-runner",
+            2,
+            id="limited groups",
         ),
         pytest.param(
-            {"schedule": "isolated-by-runner", "max_parallel": 8}, {}, 3, "isolated-by-runner", 3, id="lanes are enough"
+            {"schedule": "isolated-by-runner", "max_parallel": 8},
+            {},
+            3,
+            "isolated-by-runner",
+            3,
+            id="groups are enough",
         ),
     ],
 )
@@ -219,6 +221,10 @@ def test_the_schedule_and_how_many_at_once(tmp_path, options, run, runners, sche
             id="the option wins, even when it is 0",
         ),
         pytest.param({"fail_on": "none"}, {"failOn": ["errored"]}, GateOptions(fail_on=frozenset()), id="none"),
+        pytest.param({"fail_on": ","}, {}, GateOptions(), id="no word, as two empty variables of a workflow give"),
+        pytest.param(
+            {"fail_on": " "}, {"failOn": ["errored"]}, GateOptions(fail_on=frozenset({"errored"})), id="a blank"
+        ),
     ],
 )
 def test_the_gate(tmp_path, options, run, expected):
@@ -234,6 +240,13 @@ def test_the_gate(tmp_path, options, run, expected):
 )
 def test_the_filters(tmp_path, options, run, expected):
     assert replace(resolved(tmp_path, run, **options).plan, limits=expected.limits) == expected
+
+
+@pytest.mark.parametrize(("options", "complete"), [({}, False), ({"tag": "a"}, True)])
+def test_stored_results_need_all_suites_if_options_select_them(tmp_path, options, complete):
+    suites = resolved(tmp_path, {"tags": ["a"]}, compare_suites=True, **options).report.suites
+    assert suites is not None
+    assert suites.complete is complete
 
 
 @pytest.mark.parametrize(

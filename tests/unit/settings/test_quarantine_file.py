@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from skillgym_action.documents.documents import read_document
-from skillgym_action.limits import MAX_QUARANTINE_ENTRIES
 from skillgym_action.model.errors import ConfigError
-from skillgym_action.settings.quarantine_file import WRITTEN_AS, entries_of
+from skillgym_action.settings.configuration_file import MAX_QUARANTINE_ENTRIES, WRITTEN_AS, entries_of
+from skillgym_action.text.documents.documents import read_document
 
 ENTRY = "  - {case: a, reason: slow service, owner: ada, expires: 2026-12-01"
 ADDRESS = "must be an address that begins with https:// or http://"

@@ -6,8 +6,8 @@ import pytest
 
 from scratch import environment, written
 from skillgym_action.settings.context import current_context
-from skillgym_action.settings.options import Settings
 from skillgym_action.settings.report_section import known_report_section
+from skillgym_action.settings.settings import Settings
 
 YAML, PROGRAM = "skillgym.config.yaml", "skillgym.config.mjs"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import Any
 
 import pytest
@@ -10,12 +11,13 @@ import pytest
 from scratch import config, repository, runner, skillgym
 from skillgym_action.agents import AGENTS
 from skillgym_action.model.errors import ConfigError, Problem, UsageError
-from skillgym_action.model.execution import Runner
+from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
+from skillgym_action.settings.configuration import ConfigFile
 from skillgym_action.settings.configuration_file import Config, read_config
-from skillgym_action.settings.configuration_sections import ConfigFile
 from skillgym_action.settings.runners import selected_runners, usable
-from skillgym_action.text.escaping import path_key
+from skillgym_action.text.escaping import folder_names, path_key, with_hash
+from table_rows import each_row
 
 CLAUDE = {"agent": {"type": "claude-code", "model": "m"}}
 SH = {"agent": {"type": "command", "command": "true"}}
@@ -277,8 +279,39 @@ def test_the_environment_of_a_runner_is_never_shown():
         pytest.param("../up", "up-01dc1b4f", id="a way out"),
         pytest.param(".hidden", "hidden-40f24634", id="a dot in front"),
         pytest.param("", "x-1271cf25", id="nothing"),
+        pytest.param("Claude", "claude-3deb82fa", id="capitals"),
+        pytest.param("Fix (A)", "fix-a-39f3e52d", id="capitals and signs"),
+        pytest.param("con", "con-d1d8ab24", id="a device of Windows"),
+        pytest.param("nul.txt", "nul-txt-861a8885", id="a device of Windows, with an ending"),
+        pytest.param("console", "console", id="nearly one"),
         pytest.param("日本", "x-ce47dfba", id="no letter that is safe everywhere"),
     ],
 )
 def test_an_id_as_a_path_segment(text, key):
     assert path_key(text) == key
+    assert path_key(key) == key
+
+
+FOLDERS = (
+    (["EVAL", "v1.2_x", "Fix-Login"], ["EVAL", "v1.2_x", "Fix-Login"]),
+    (["EVAL", "eval", "Eval"], ["eval-e69b81be", "eval", path_key("Eval")]),
+    (["EVAL", "Eval", "other"], ["eval-e69b81be", path_key("Eval"), "other"]),
+    (["EVAL", "eval", "eval-e69b81be"], ["eval-e69b81be", "eval", with_hash("eval-e69b81be", "eval-e69b81be")]),
+    (["Fix (A)", "Fix-A", "CON", "A" * 81], ["fix-a-39f3e52d", "Fix-A", path_key("CON"), path_key("A" * 81)]),
+    (["É", "E\u0301", "é"], [path_key("É"), path_key("E\u0301"), path_key("é")]),
+)
+
+
+@each_row((" ".join(names)[:40], (names, folders)) for names, folders in FOLDERS)
+def test_a_folder_has_the_name_as_it_is_unless_another_is_the_same_without_regard_to_case(row):
+    names, folders = row
+    assert list(folder_names(names).values()) == folders
+    assert folder_names(reversed(names)) == folder_names(iter(names)), "the order does not matter"
+    assert len({unicodedata.normalize("NFKD", folder).casefold() for folder in folders}) == len(names)
+
+
+def test_path_segments_differ_without_regard_to_case():
+    texts = ["fix", "Fix", "FIX", "fIX", "a b", "A b", "a-b", "É", "é", "con", "CON", "straße", "STRASSE", "ﬁx"]
+    keys = [path_key(text) for text in texts]
+    assert len({key.casefold() for key in keys}) == len(texts)
+    assert [key for key in keys if key != key.lower()] == []

@@ -9,14 +9,14 @@ import pytest
 
 from builders import run_report
 from scratch import config, runner, written
-from skillgym_action.cli.action_inputs import settings_of
+from skillgym_action.cli.action.inputs import settings_of
 from skillgym_action.model.errors import UsageError
 from skillgym_action.settings import resolve
 from skillgym_action.settings.configuration_file import read_config
 from skillgym_action.settings.context import current_context
-from skillgym_action.settings.options import Settings
+from skillgym_action.settings.settings import Settings
+from skillgym_action.settings.slices import kind_for
 from skillgym_action.settings.written_files import refuse_overwriting
-from skillgym_action.settings.written_reports import kind_for
 
 FILES = {
     "skillgym.config.json": config(runner(), run={"baseline": "kept.json"}),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fake_container import Done, FakeContainer
-from skillgym_action.harbor.container_paths import REWARD_TEXT, as_shell, program
 from skillgym_action.model.containers import ContainerCommand
+from skillgym_action.suites.harbor.paths import REWARD_TEXT, as_shell, program
 
 TESTS = ContainerCommand(argv=program("/tests/test.sh"))
 REMOVE = ContainerCommand(argv=as_shell(f"rm {REWARD_TEXT}"))

@@ -14,7 +14,7 @@ from github_replies import Fault, Reply, dropped, late, primary_limit, secondary
 from github_runs import RUN_OPERATIONS, Artifact, ArtifactHost, WorkflowRun
 from github_server import JOB_TOKEN, READ_ONLY_TOKEN, GitHubServer, Request
 from github_state import BOT, ChangedFile, PullRequest
-from skillgym_action.clock import Clock
+from skillgym_action.system.clock import Clock
 from waiting import LIMIT, until_returned
 
 HEAD = "a" * 40

@@ -54,6 +54,7 @@ def test_half_of_the_pairs_are_near(wanted, text, near):
     assert Likeness(wanted).is_near(text) is near
 
 
+@pytest.mark.timed
 def test_long_texts_are_compared_by_their_beginning():
     started = time.process_time()
     Likeness("a" * 10_000_000).nearest_first(["a" * 10_000_000] * 20)
@@ -67,7 +68,7 @@ const likeness = likenessTo(wanted);
 const answer = [patterns.map(literalPart), likeness.nearestFirst(texts), texts.map(likeness.of), likeness.most];
 console.log(JSON.stringify(answer));
 """
-PLACE = REPOSITORY / "src/skillgym_action/suite_programs/skillgym/likeness.mjs"
+PLACE = REPOSITORY / "src/skillgym_action/suites/programs/runtime/skillgym/likeness.mjs"
 TEXTS = st.text(st.sampled_from("aAbB ü\n😀\\[](){}.*+?^$|:=!<>09d"), max_size=30)
 
 

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 from collections import Counter
 from dataclasses import replace
-from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given, settings
@@ -13,46 +11,30 @@ from hypothesis import strategies as st
 
 from builders import run_report
 from growth import grows_in_proportion
-from skillgym_action.text.redaction import Redactor, is_secret_name, key_kinds, looks_like_key, secret_values
+from skillgym_action.text.redaction import Redactor
+from skillgym_action.text.secret_forms import key_kinds, looks_like_key
 
 SECRET = 'p4ss"w&rd/ü+1'
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nTUlJRW9\nSUJBQUtDQVFFQQ==\n-----END RSA PRIVATE KEY-----"
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param(SECRET, id="raw"),
-        pytest.param(quote(SECRET, safe=""), id="URL"),
-        pytest.param(quote_plus(SECRET), id="form"),
-        pytest.param(json.dumps(SECRET)[1:-1], id="JSON"),
-        pytest.param(json.dumps(SECRET, ensure_ascii=False)[1:-1], id="JSON in UTF-8"),
-        pytest.param(json.dumps(json.dumps(SECRET))[3:-3], id="JSON in JSON"),
-        pytest.param(html.escape(SECRET), id="HTML"),
-        pytest.param(json.dumps(SECRET)[1:-1].replace("/", "\\/"), id="JSON with escaped slashes"),
-        pytest.param("p4ss%22w%26rd%2f%c3%bc%2b1", id="URL in small letters"),
-        pytest.param("p4ss&#34;w&amp;rd/ü+1", id="HTML by numbers"),
-        pytest.param(base64.b64encode(SECRET.encode()).decode().rstrip("="), id="base64"),
-    ],
-)
-def test_a_secret_is_hidden_in_every_form(form):
-    assert form not in Redactor([SECRET]).text(f"before {form} after")
-    assert Redactor([SECRET]).text(f"before {form} after").startswith("before ***")
+def test_a_secret_is_hidden_in_what_an_author_says_about_a_case():
+    report = run_report("edit passed")
+    metadata = {"key": SECRET, SECRET: [1, None, {"deep": f"x {SECRET}"}], "clean": 2.5}
+    result = replace(report.results[0], metadata=metadata)
+    assert Redactor([SECRET]).redacted(result).metadata == {
+        "key": "***",
+        "***": [1, None, {"deep": "x ***"}],
+        "clean": 2.5,
+    }
+    assert Redactor(["nowhere"]).redacted(result) is result
 
 
 WRITERS = {
     "JSON": lambda text: json.dumps(text)[1:-1],
     "JSON in UTF-8": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
     "JavaScript": lambda text: json.dumps(text)[1:-1].replace("/", "\\/").replace("&", "\\u0026"),
-    "Python": repr,
-    "bytes of Python": lambda text: repr(text.encode()),
-    "HTML": html.escape,
-    "XML": lambda text: html.escape(text, quote=False),
-    "URL": lambda text: quote(text, safe=""),
-    "form": quote_plus,
 }
-
-
 VALUES = st.text(min_size=6, max_size=20).filter(lambda value: value.isprintable() and value.strip() == value)
 
 
@@ -71,26 +53,6 @@ def test_a_secret_is_hidden_however_often_it_is_quoted(proved):
 
     holds()
     proved("text", "secrets quoted up to three times over, hidden", tried["all"])
-
-
-LONG = "sk-ant-" + "a1-B2_c3" * 12
-
-
-@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\\n", "\\\\r\\\\n"])
-@pytest.mark.parametrize("width", [64, 76])
-def test_a_secret_is_hidden_in_base64_wherever_its_lines_end(proved, width, line_end):
-    for before in range(120):
-        encoded = base64.b64encode(b"x" * before + LONG.encode() + b"y" * 9).decode()
-        lines = [encoded[start : start + width] for start in range(0, len(encoded), width)]
-        left = Redactor([LONG]).text(line_end.join(lines)).replace(line_end, "").replace("***", "")
-        assert len(left) <= (before + 9) * 4 / 3 + 6, before
-    proved("text", "encoded keys broken into lines, hidden", 120)
-
-
-@pytest.mark.parametrize("prefix", ["", "x", "user:", "x-access-token:"])
-def test_a_secret_is_hidden_inside_longer_base64(prefix):
-    encoded = base64.b64encode(f"{prefix}{SECRET}{prefix}".encode()).decode()
-    assert "***" in Redactor([SECRET]).text(encoded)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +104,11 @@ def test_words_are_no_keys(text):
 @pytest.mark.parametrize(
     ("text", "hidden"),
     [
-        pytest.param("-----BEGIN PRIVATE KEY-----\nTUlJRW9", "***", id="torn off"),
+        pytest.param("-----BEGIN PRIVATE KEY-----\nTUlJRW9", "***\n***", id="torn off"),
         pytest.param("-----BEGIN PRIVATE KEY-----\\nTUlJRW9" + "Ab1/" * 9 + '", "x"]', '***", "x"]', id="in JSON"),
         pytest.param(
             "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nTUlJRW9=\n-----END RSA PRIVATE KEY-----",
-            "***",
+            "***\n***\n\n***\n***",
             id="with headers",
         ),
         pytest.param('"-----BEGIN PRIVATE KEY-----" begins it.', '"***" begins it.', id="a word about it"),
@@ -270,61 +232,10 @@ def test_a_stream_tells_what_was_in_it():
     assert [leak.kind for leak in leaks] == ["secret"]
 
 
-@pytest.mark.parametrize(
-    ("variable", "values"),
-    [
-        pytest.param(("API_KEY", "abcdef"), ("abcdef",), id="a key"),
-        pytest.param(("GH_PAT", "abcdef"), ("abcdef",), id="a personal access token"),
-        pytest.param(("INPUT_GITHUB-TOKEN", "abcdef"), ("abcdef",), id="an input of the action"),
-        pytest.param(("HTTPS_PROXY", "http://me:hunter22@proxy:3128"), ("hunter22",), id="the password of an address"),
-        pytest.param(("HTTPS_PROXY", "http://proxy:3128"), (), id="an address without one"),
-        pytest.param(("PATH", "/bin"), (), id="nothing secret"),
-    ],
-)
-def test_what_of_an_environment_is_secret(variable, values):
-    assert secret_values(dict([variable])) == values
-    told = "=".join(variable)
-    hidden = Redactor.of_environment(dict([variable])).text(told)
-    assert hidden == (told.replace(values[0], "***") if values else told)
-
-
-def test_a_path_is_no_personal_access_token():
-    assert not is_secret_name("PATH")
-    assert not is_secret_name("MANPATH")
-
-
 # --- split in two ---------------------------------------------------------------------------------------
 
 
-FORMS = {
-    "raw": SECRET,
-    "URL": quote(SECRET, safe=""),
-    "JSON": json.dumps(SECRET)[1:-1],
-    "HTML": html.escape(SECRET),
-    **{
-        f"base64 after {before}": base64.b64encode(b"x" * before + SECRET.encode() + b"yy").decode()
-        for before in range(3)
-    },
-    "of GitHub": GITHUB,
-    "private": PEM,
-}
 HELD_BACK = 32_768
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_key_is_hidden_wherever_it_is_split(proved, form):
-    key, redactor = FORMS[form], Redactor([SECRET])
-    whole = redactor.text(f"-{key}-")
-    assert "***" in whole
-    tried = 0
-    for before in (0, HELD_BACK - len(key) // 2):  # around where a stream lets go
-        text = "-" * before + f"-{key}-" + "-" * 2 * HELD_BACK
-        for at in range(len(key) + 1):
-            split = before + 1 + at
-            for chunks in ([text[:split], text[split:]], [text[:split], text[split : split + 1], text[split + 1 :]]):
-                assert "".join(redactor.stream(chunks)).strip("-") == whole.strip("-")
-                tried += 1
-    proved("text", "keys split over two pieces, hidden", tried)
 
 
 @pytest.mark.parametrize("offset", range(-40, 41, 4))
@@ -336,46 +247,29 @@ def test_a_key_is_hidden_wherever_a_stream_lets_go(proved, offset):
     proved("text", "keys split over two pieces, hidden", 4)
 
 
-# --- cut in two, and said so ----------------------------------------------------------------------------
-
-
-KNOWN = "tok_a1-B2_c3.D4~e5F6g7H8"
-ENCODED = base64.b64encode(f"xx{KNOWN}yy".encode()).decode()
-
-
-@pytest.mark.parametrize(
-    ("text", "hidden"),
-    [
-        pytest.param(f"it is {KNOWN[:12]}…", "it is ***…", id="its beginning"),
-        pytest.param(f"…{KNOWN[12:]} it was", "…*** it was", id="its end"),
-        pytest.param(f"{KNOWN[:12]}[… 5,584 …]{KNOWN[12:]}", "***[… 5,584 …]***", id="its middle"),
-        pytest.param(f'"{KNOWN[:12]}\\n … 7 left out … x', '"***\\n … 7 left out … x', id="before a line end in JSON"),
-        pytest.param(f"{KNOWN[:12]}\n[3 more characters were cut]", "***\n[3 more characters were cut]", id="no dots"),
-        pytest.param(f"{ENCODED[:20]} …", f"{ENCODED[:3]}*** …", id="in base64"),
-        pytest.param(f"{KNOWN[:7]}…", f"{KNOWN[:7]}…", id="too little of it to know"),
-        pytest.param(f"{KNOWN[2:12]}…", f"{KNOWN[2:12]}…", id="neither its beginning nor its end"),
-        pytest.param("thinking… done", "thinking… done", id="nothing of it"),
-    ],
-)  # fmt: skip
-def test_half_of_a_secret_is_hidden_where_it_was_cut(text, hidden):
-    assert Redactor([KNOWN]).text(text) == hidden
-
-
-def test_what_was_found_is_known_by_its_lines_and_halves():
-    leaks = set()
-    Redactor().text(PEM.replace("TUlJRW9", "TUlJRW9abcdef"), leaks)
-    (leak,) = leaks
-    redactor = Redactor().with_parts(leak.parts)
-    assert redactor.text("1| TUlJRW9abcdef\n2| SUJBQUtDQVFFQQ== TUlJRW9ab…") == "1| ***\n2| *** ***…"
-    assert Redactor().with_parts(()).text("TUlJRW9abcdef") == "TUlJRW9abcdef"
-
-
 # --- in JSON --------------------------------------------------------------------------------------------
+
+
+ESCAPED = ('"keys"\\', "üñ-secret", "/+/key\t12")
 
 
 TEXTS = st.lists(
     st.sampled_from(
-        [SECRET, GITHUB, PEM, "-----BEGIN PRIVATE KEY-----", "-----END", "\n", "\\", '"', "\\n", "\t", " ", "é"]
+        [
+            SECRET,
+            *ESCAPED,
+            GITHUB,
+            PEM,
+            "-----BEGIN PRIVATE KEY-----",
+            "-----END",
+            "\n",
+            "\\",
+            '"',
+            "\\n",
+            "\t",
+            " ",
+            "é",
+        ]
     )
     | st.text(max_size=4),
     max_size=8,
@@ -384,10 +278,10 @@ TEXTS = st.lists(
 
 @given(TEXTS)
 def test_json_without_secrets_is_json(text):
-    redactor = Redactor([SECRET])
+    redactor = Redactor([SECRET, *ESCAPED])
     for content in (text, json.dumps(text), json.dumps({"a": text}, ensure_ascii=False)):
         document = json.dumps([content, "end"], ensure_ascii=False)
         read = json.loads(redactor.text(document))
         assert read[1:] == ["end"]
-        assert SECRET not in read[0]
+        assert not any(secret in read[0] for secret in (SECRET, *ESCAPED))
         assert GITHUB not in read[0]

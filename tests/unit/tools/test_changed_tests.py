@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 import changed_tests
-from changed_tests import DOCUMENTS, MARKS, SMOKE_OF, Selection, Tree, imports, marked, runs, selection, top, tree_of
+from changed_tests import (
+    DOCUMENTS,
+    MARKS,
+    SMOKE_OF,
+    Selection,
+    Tree,
+    imports,
+    marked,
+    room_of,
+    runs,
+    selection,
+    tree_of,
+)
 from paths import REPOSITORY
 from scratch import git_in, written
 
@@ -22,29 +34,37 @@ ALL = ("tests/smoke", "tests/unit")
 TEXTS = {
     "tests/smoke/test_reports.py": "from scratch import skillgym\n",
     "tests/smoke/test_starts.py": "from paths import DATA\n\nSUITE = DATA / 'suites' / 'one.yaml'\n",
-    "tests/unit/cli/test_help.py": "",
-    "tests/unit/model/test_scores.py": "from skillgym_action.reporters import (\n    html,\n    junit,  # both\n)\n",
-    "tests/unit/reporters/test_junit.py": "from paths import GOLDENS\nfrom builders import result, suite\n",
-    "tests/unit/storage/test_merge.py": "",
+    "tests/unit/cli/commands/test_report.py": "",
+    "tests/unit/model/test_scores.py": "from skillgym_action.reports.files import (\n  ctrf,\n  junit,  # both\n)\n",
+    "tests/unit/reports/files/test_junit.py": "from paths import GOLDENS\nfrom builders import result, suite\n",
+    "tests/unit/reports/html/test_report.py": "",
+    "tests/unit/reports/test_tables.py": "",
+    "tests/unit/results/test_merge.py": "",
     "tests/unit/test_architecture.py": "",
-    "tests/unit/test_clock.py": "",
+    "tests/unit/system/test_clock.py": "",
     "tests/integration/test_cli.py": "from scratch import skillgym\nimport only_slow\n",
     "tests/integration/test_docs.py": "",
     "tests/integration/test_schemas.py": "PAGE = 'docs/how-to/editor.md'\n",
-    "tests/container/test_image.py": "import only_slow\n",
+    "tests/agents/test_real.py": "import attacks\n",
+    "tests/browser/test_page.py": "import attacks\n",
+    "tests/container/test_image.py": "import only_slow\nimport attacks\n",
     "tests/support/builders.py": "from shapes import shape\n",
     "tests/support/shapes.py": "FILE = 'shapes.json'\n",
     "tests/support/scratch.py": "",
     "tests/support/only_slow.py": "",
+    "tests/support/attacks.py": "",
 }
 TREE = Tree(
     texts=TEXTS,
     importers={
-        "skillgym_action.reporters.junit": frozenset({"skillgym_action.reporters", "skillgym_action.cli.report"}),
-        "skillgym_action.reporters.wording": frozenset({"skillgym_action.storage.merge"}),
-        "skillgym_action.clock": frozenset({"skillgym_action.wiring", "skillgym_action.storage.merge"}),
+        "skillgym_action.reports.files.junit": frozenset(
+            {"skillgym_action.reports", "skillgym_action.cli.commands.report"}
+        ),
+        "skillgym_action.reports.files.ctrf": frozenset({"skillgym_action.results.merge"}),
+        "skillgym_action.reports.html.report": frozenset({"skillgym_action.reports.files.junit"}),
+        "skillgym_action.system.clock": frozenset({"skillgym_action.pipeline.wiring", "skillgym_action.results.merge"}),
     },
-    smoke={"reporters": ("reports",), "clock": ()},
+    smoke={"reports": ("reports",), "system": ()},
 )
 
 
@@ -52,24 +72,25 @@ TREE = Tree(
     ("changed", "expected"),
     [
         pytest.param(
-            "src/skillgym_action/reporters/junit.py",
+            "src/skillgym_action/reports/files/junit.py",
             (
                 "tests/smoke/test_reports.py",
-                "tests/unit/cli",
+                "tests/unit/cli/commands",
                 "tests/unit/model/test_scores.py",
-                "tests/unit/reporters",
-                "tests/unit/storage",
+                "tests/unit/reports/files",
+                "tests/unit/reports/test_tables.py",
+                "tests/unit/results",
                 "tests/unit/test_architecture.py",
             ),
-            id="a package, its importers, who imports the module, and its runs",
+            id="a room, its importers, who imports the module, and its runs",
         ),
         pytest.param(
-            "src/skillgym_action/clock.py",
-            ("tests/unit/storage", "tests/unit/test_architecture.py", "tests/unit/test_clock.py"),
+            "src/skillgym_action/system/clock.py",
+            ("tests/unit/results", "tests/unit/system", "tests/unit/test_architecture.py"),
             id="a module without runs",
         ),
         pytest.param(
-            "src/skillgym_action/wiring.py",
+            "src/skillgym_action/pipeline/wiring.py",
             ("tests/smoke/test_reports.py", "tests/smoke/test_starts.py", "tests/unit/test_architecture.py"),
             id="a module that is in no table: every run",
         ),
@@ -77,30 +98,36 @@ TREE = Tree(
             "templates/report.css",
             (
                 "tests/smoke/test_reports.py",
-                "tests/unit/cli",
-                "tests/unit/reporters",
-                "tests/unit/storage",
+                "tests/unit/reports/files",
+                "tests/unit/reports/html",
+                "tests/unit/reports/test_tables.py",
                 "tests/unit/test_architecture.py",
             ),
             id="a template of reports",
         ),
-        pytest.param("tests/unit/cli/test_help.py", ("tests/unit/cli/test_help.py",), id="a test"),
+        pytest.param(
+            "tests/unit/cli/commands/test_report.py", ("tests/unit/cli/commands/test_report.py",), id="a test"
+        ),
         pytest.param("tests/integration/test_cli.py", ("tests/integration/test_cli.py",), id="a slower test"),
-        pytest.param("tests/unit/cli/test_gone.py", (), id="a test that was removed"),
+        pytest.param("tests/unit/cli/commands/test_gone.py", (), id="a test that was removed"),
         pytest.param("tests/container/test_image.py", (), id="a test that needs an engine"),
         pytest.param("tests/support/scratch.py", ("tests/smoke/test_reports.py",), id="a module of quick tests"),
         pytest.param(
             "tests/support/only_slow.py",
-            ("tests/container/test_image.py", "tests/integration/test_cli.py"),
+            ("tests/integration/test_cli.py",),
             id="a module of slower tests",
         ),
-        pytest.param("tests/support/shapes.py", ("tests/unit/reporters/test_junit.py",), id="a module of a module"),
+        pytest.param("tests/support/shapes.py", ("tests/unit/reports/files/test_junit.py",), id="a module of a module"),
+        pytest.param("tests/support/attacks.py", (), id="a module of tests that other commands run"),
+        pytest.param("tests/agents/test_real.py", (), id="a test that needs the CLIs of agents"),
         pytest.param("tests/support/gone.py", ALL, id="a module that nothing imports"),
         pytest.param("tests/data/suites/two/a.md", ("tests/smoke/test_starts.py",), id="a file in a named folder"),
         pytest.param(
-            "tests/data/shapes.json", ("tests/unit/reporters/test_junit.py",), id="a file that a module names"
+            "tests/data/shapes.json", ("tests/unit/reports/files/test_junit.py",), id="a file that a module names"
         ),
-        pytest.param("tests/goldens/log.txt", ("tests/unit/reporters/test_junit.py",), id="a file in a known folder"),
+        pytest.param(
+            "tests/goldens/log.txt", ("tests/unit/reports/files/test_junit.py",), id="a file in a known folder"
+        ),
         pytest.param("tests/captures/a/out.json", ALL, id="a file that nothing reads"),
         pytest.param("README.md", ("tests/integration/test_docs.py",), id="a document"),
         pytest.param(
@@ -124,28 +151,42 @@ def test_a_change_needs_the_tests_of_what_it_affects(changed, expected):
     assert selection([changed], TREE).chosen == expected
 
 
+def test_tests_that_other_commands_run_are_named():
+    chosen = selection(["tests/support/attacks.py", "tests/browser/chromium.sh"], TREE)
+    assert (chosen.chosen, runs(chosen, TREE)) == ((), [])
+    assert chosen.elsewhere == {
+        "make test-rest, make test-agents": ("tests/agents/test_real.py",),
+        "make test-browser": ("tests/browser/chromium.sh", "tests/browser/test_page.py"),
+        "make test-container": ("tests/container/test_image.py",),
+    }
+
+
 def test_nothing_is_chosen_twice_and_the_reasons_are_in_one_line():
-    changed = ["src/skillgym_action/clock.py", "tests/unit/storage/test_merge.py", "tests/container/test_image.py"]
+    changed = [
+        "src/skillgym_action/system/clock.py",
+        "tests/unit/results/test_merge.py",
+        "tests/container/test_image.py",
+    ]
     assert selection(changed, TREE) == Selection(
         why={
-            "clock changed": ("tests/unit/test_clock.py",),
-            "packages that import clock": ("tests/unit/storage",),
-            "runs for clock": (),
+            "system changed": ("tests/unit/system",),
+            "rooms that import system": ("tests/unit/results",),
+            "runs for system": (),
             "all sources": ("tests/unit/test_architecture.py",),
-            "import clock": (),
-            "changed": ("tests/unit/storage/test_merge.py",),
+            "import system.clock": (),
+            "changed": ("tests/unit/results/test_merge.py",),
         },
-        changed=("tests/unit/storage/test_merge.py",),
+        changed=("tests/unit/results/test_merge.py",),
         elsewhere={"make test-container": ("tests/container/test_image.py",)},
     )
     assert selection(changed, TREE).chosen == (
-        "tests/unit/storage",
+        "tests/unit/results",
+        "tests/unit/system",
         "tests/unit/test_architecture.py",
-        "tests/unit/test_clock.py",
     )
     assert selection(changed, TREE).summary() == (
-        "clock changed: tests/unit/test_clock.py; packages that import clock: tests/unit/storage; "
-        "all sources: tests/unit/test_architecture.py; changed: tests/unit/storage/test_merge.py; "
+        "system changed: tests/unit/system; rooms that import system: tests/unit/results; "
+        "all sources: tests/unit/test_architecture.py; changed: tests/unit/results/test_merge.py; "
         "not run here: tests/container/test_image.py (make test-container)"
     )
     assert selection([], TREE).summary() == "no changed file has tests"
@@ -195,8 +236,9 @@ def here() -> Tree:
 
 
 def test_the_table_of_runs_has_every_package_and_names_only_tests_that_are_there(here):
-    packages = {top(module) for module in here.importers}
-    assert set(SMOKE_OF) == packages - {changed_tests.PACKAGE}
+    rooms = {room_of(module) for module in here.importers}
+    packages = {room.partition(".")[0] for room in rooms} - {changed_tests.PACKAGE}
+    assert packages <= set(SMOKE_OF) <= rooms | packages
     stems = [path.rpartition("/")[2].removesuffix(".py") for path in here.tests("tests/smoke/")]
     named = {name for names in SMOKE_OF.values() for name in names}
     assert [name for name in sorted(named) if not fnmatch.filter(stems, f"test_{name}")] == []
@@ -249,7 +291,7 @@ def test_commits_uncommitted_changes_and_new_files_are_a_change(repository):
             ["-m", "slow and not timed", "tests/unit/model/test_model.py"],
         ],
         (
-            "test-changed: text changed: tests/unit/text; packages that import text: tests/unit/cli; "
+            "test-changed: text changed: tests/unit/text; rooms that import text: tests/unit/cli; "
             "changed: tests/unit/model/test_model.py tests/unit/model/test_new.py\n"
         ),
     )

@@ -82,7 +82,7 @@ def test_the_nearest_tests_come_first():
         ["tests/unit/model"],
         ["tests/unit/cli"],
     ]
-    assert groups("clock.py", tree) == []
+    assert groups("system/clock.py", tree) == []
 
 
 # --- a repository of its own -------------------------------------------------------------------------

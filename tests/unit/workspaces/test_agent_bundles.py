@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from skillgym_action.model.errors import InstallError
-from skillgym_action.workspaces.agent_bundles import agent_bundle
+from skillgym_action.workspaces.session_containers import agent_bundle
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from builders import suite_at
 from scratch import repository, world_in, written
 from skillgym_action.model.errors import Location
 from skillgym_action.model.suite import BenchmarkCase, InputFile, WorkspaceSpec
-from skillgym_action.repository.checkout import Checkout
+from skillgym_action.system.files.checkout import Checkout
 from skillgym_action.workspaces.case_paths import CasePaths
 from skillgym_action.workspaces.program_imports import imported_modules
 

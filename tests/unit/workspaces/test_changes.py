@@ -8,8 +8,10 @@ import time
 import pytest
 
 from scratch import repository, world_in, written
-from skillgym_action.limits import MAX_DIFF_FILE_BYTES
 from skillgym_action.model.suite import WorkspaceSpec
+from skillgym_action.text.redaction import Redactor
+from skillgym_action.workspaces.workspace import MAX_DIFF_FILE_BYTES
+from ways_of_writing import lines
 
 
 @pytest.fixture
@@ -23,6 +25,17 @@ def started(workspaces, tmp_path, files):
     workspace = workspaces.create(WorkspaceSpec(source="template", template=template))
     workspace.record_state()
     return workspace
+
+
+def test_a_folded_secret_is_in_no_line_of_a_diff(workspaces, tmp_path):
+    key = "Vq7xE4rT1yU8iO0pAs2dF5gH6jK9lX3cVbN"
+    workspace = started(workspaces, tmp_path, {"a": f"1\n{lines(key, 10)}\n2\n", "gone": lines(key, 8)})
+    (workspace.path / "gone").unlink()
+    written(workspace.path, {"a": f"1\n{lines(key, 10)}\n3\n", "new": lines(key.encode().hex(), 10)})
+    diff = workspace.diff(clean=Redactor([key]).text)
+    assert [line for line in diff.splitlines() if line[1:] in ("***", "1", "2", "3")] == [
+        *(" ***", " ***", " ***", "-2", "+3"), *["-***"] * 5, *["+***"] * 7,
+    ]  # fmt: skip
 
 
 def test_files_are_shown_as_git_shows_them(workspaces, tmp_path):
@@ -106,6 +119,7 @@ def numbered(count: int, step: int) -> str:
     return "".join(f"{number * step % 101}\n" for number in range(count))
 
 
+@pytest.mark.timed
 def test_files_that_take_long_to_compare_are_shown_as_replaced(workspaces, tmp_path):
     """With difflib alone these would take hours."""
     workspace = started(workspaces, tmp_path, {"a": "same\n" * 9 + numbered(60_000, 1) + "end\n"})

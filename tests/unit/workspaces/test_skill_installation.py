@@ -11,9 +11,9 @@ import pytest
 
 from scratch import committed, git_in, repository, world_in, written
 from skillgym_action.agents import AGENTS
-from skillgym_action.limits import MAX_SKILL_FILES
-from skillgym_action.model.suite import InputFile, SkillUnderTest, WorkspaceSpec
-from skillgym_action.workspaces.skill_installation import PLUGINS, files_of_skill
+from skillgym_action.model.arm import SkillUnderTest
+from skillgym_action.model.suite import InputFile, WorkspaceSpec
+from skillgym_action.workspaces.skill_installation import MAX_SKILL_FILES, PLUGINS, files_of_skill
 
 SKILL = "---\nname: b\ndescription: Does b.\n---\n"
 FILES = {

@@ -16,7 +16,7 @@ from folders import tree
 from scratch import committed, git_in, repository, world_in, written
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.workspaces.archive import SavedChanges, save_changes, save_workspace
-from skillgym_action.workspaces.changes import Changes
+from skillgym_action.workspaces.workspace import Changes
 
 BYTES = os.fsdecode(b"caf\xe9.txt")  # Latin-1: not UTF-8
 NEWLINE = "two\nlines.txt"
@@ -116,16 +116,49 @@ def files_of(folder: Path) -> list[str]:
 def test_the_repository_s_copy_has_what_git_does_not_ignore(tmp_path):
     root = repository(
         tmp_path,
-        {"a.txt": "a", ".gitignore": "secret.env\nbuild/\n", "gone.txt": "x", "node_modules/m.js": "m"},
+        {"a.txt": "a", ".gitignore": "secret.env\nbuild/\n", "gone.txt": "x"},
         git=True,
     )
-    written(root, {"new.txt": "n", "secret.env": "s", "build/out.o": "o", BYTES: "b", NEWLINE: "n"})
+    written(
+        root,
+        {"new.txt": "n", "node_modules/m.js": "m", "secret.env": "s", "build/out.o": "o", BYTES: "b", NEWLINE: "n"},
+    )
     (root / "gone.txt").unlink()
     (root / "a.txt").write_text("changed")
     with world_in(root, output="out/run") as services:
         path = copied(services, "bench/core.json")
         assert files_of(path) == sorted([".gitignore", "a.txt", "new.txt", "skillgym.config.yaml", BYTES, NEWLINE])
         assert (path / "a.txt").read_text() == "changed"
+
+
+def test_the_copy_has_what_git_tracks_whatever_its_folder_is_called(tmp_path):
+    tracked = {
+        "test/fixtures/node_modules/dep/index.js": "1",
+        "venv/bin/activate": "2",
+        "docs/.venv/a.txt": "3",
+        "a/.tox/b/.nox/c.txt": "4",
+        "__pycache__/d.pyc": "5",
+    }
+    root = repository(tmp_path, tracked, git=True)
+    written(root, {"node_modules/new.js": "n", "venv/new.txt": "n", "test/fixtures/node_modules/dep/new.js": "n"})
+    with world_in(root, output="out/run") as services:
+        path = copied(services, "bench/core.json")
+        assert {name: (path / name).read_text() for name in files_of(path) if name != "skillgym.config.yaml"} == tracked
+        assert git_in(path, "status", "--porcelain") == ""
+
+
+def test_a_copy_of_a_folder_has_all_of_it(tmp_path):
+    root = repository(tmp_path, {"work/node_modules/a.js": "a", "work/venv/b": "b"}, git=True)
+    written(root, {"work/node_modules/new.js": "n"})
+    with world_in(root) as services:
+        path = started(services.workspaces, None, source="directory", cwd=root / "work").path
+        assert files_of(path) == ["node_modules/a.js", "node_modules/new.js", "venv/b"]
+
+
+def test_results_that_are_tracked_are_not_in_the_copy(tmp_path):
+    root = repository(tmp_path, {".skillgym-results/run/results.json": "42", "a.txt": "a"}, git=True)
+    with world_in(root, output="out/run") as services:
+        assert files_of(copied(services, "bench/core.json")) == ["a.txt", "skillgym.config.yaml"]
 
 
 def test_the_copy_knows_neither_credentials_nor_history(tmp_path):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scratch import git_in, repository, world_in
-from skillgym_action.limits import SMALL_WORKSPACE_BYTES, SMALL_WORKSPACE_ENTRIES
 from skillgym_action.model.suite import WorkspaceSpec
+from skillgym_action.workspaces.workspace import SMALL_WORKSPACE_BYTES, SMALL_WORKSPACE_ENTRIES
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""``--help``, completion of values, and the messages about wrong command lines."""

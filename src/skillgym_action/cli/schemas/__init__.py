@@ -1,0 +1,1 @@
+"""JSON Schemas that ``skillgym-action schema`` prints, and the texts that describe their keys."""

@@ -1,1 +1,0 @@
-"""A run compared with a baseline, and the statistics of it."""

@@ -1,0 +1,1 @@
+"""How sessions are judged: assertions, and the judge, a model that grades."""

@@ -1,1 +1,0 @@
-"""Programs: started, watched, limited and ended; the users they run as; the CLIs of agents."""

@@ -1,0 +1,1 @@
+"""Reports for programs: JUnit XML, CTRF, OTLP, annotations, and the files of other tools."""

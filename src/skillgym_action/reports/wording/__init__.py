@@ -1,0 +1,1 @@
+"""Texts that several reports share, one module for each subject. Nothing is escaped yet."""

@@ -1,0 +1,1 @@
+"""Statistics of results: rates with intervals, exact tests, comparisons, planning, prediction, trends."""

@@ -1,0 +1,1 @@
+"""x-bench suites: JSON files with cases, and their expectations as text or objects."""

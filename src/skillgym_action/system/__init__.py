@@ -1,0 +1,1 @@
+"""The operating system: files that others change, processes, containers, connections, time."""

@@ -1,0 +1,1 @@
+"""Programs: started, watched, limited and ended; the users they run as."""
