@@ -48,6 +48,7 @@ lint: $(VENV)/development ## check style, types, the import rules, the action, a
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy --platform darwin --no-warn-unreachable --cache-dir .mypy_cache/darwin
+	$(BIN)/mypy --config-file tests/mypy.ini --cache-dir .mypy_cache/tests
 	$(BIN)/lint-imports
 	$(BIN)/python tools/documented_workflows.py $(DOCUMENTED)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml composite/action.yml

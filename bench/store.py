@@ -84,7 +84,7 @@ def wanted(cases: int) -> list[BaselineKey]:
     for case in range(cases):
         inputs = CaseInputs(prompt=f"{case:016x}", assertions=f"{case * 31:016x}", workspace="0" * 16)
         key = EntryKey(
-            inputs.prompt, inputs.assertions, None, None, inputs.workspace, "claude-code", None, None, None, "1"
+            inputs.prompt, inputs.assertions, None, None, inputs.workspace, "claude-code", None, None, None, "1", "none"
         )
         name = ExecutionName("bench/core.json", f"a-case-with-a-name-{case}", "claude")
         found.append(BaselineKey(name=name, inputs=inputs, key=key))

@@ -347,7 +347,7 @@ def test_a_session_without_a_valid_key_runs_on_another_worker_if_it_cost_nothing
         return replace(session, result=replace(session.result, usage=usage))
 
     engine = Workers(lambda _: SessionLine(line=b"401", archive=b""))
-    report = run(engine, 1, dispatched=lambda *given: Dispatcher(*given[:3], accept))
+    report = run(engine, 1, dispatched=lambda *given: Dispatcher(given[0], given[1], given[2], accept))
     assert statuses(report) == [expected]
 
 
@@ -402,6 +402,6 @@ def test_the_slot_of_a_session_without_an_answer_is_kept_until_its_result_is_cou
     """Else the next session starts, although no further failure is permitted."""
     engine = Failing(error)
     no_retries = replace(OPTIONS, lost_retries=0)
-    report = run(engine, 12, dispatched=lambda *given: Dispatcher(*given[:2], no_retries, result_of), maxfail=1)
+    report = run(engine, 12, dispatched=lambda *given: Dispatcher(given[0], given[1], no_retries, result_of), maxfail=1)
     assert Counter(statuses(report)) == {"errored": 1, "skipped": 11}
     assert len(engine.begun) == 1
