@@ -563,7 +563,6 @@ class ConfigFile(_Model):
 
 def with_configured(settings: Settings, file: ConfigFile) -> Settings:
     """The settings, with the configuration's values of those that neither option, input nor variable sets."""
-    keys = {name: setting.key.partition(".") for name, setting, _ in all_declared() if setting.key}
-    found = {name: getattr(getattr(file, section), key or name) for name, (section, _, key) in keys.items()}
+    found = {name: getattr(getattr(file, setting.key), name) for name, setting, _ in all_declared() if setting.key}
     update = {name: value for name, value in found.items() if value not in (None, "") and not is_set(settings, name)}
     return settings.model_copy(update=update)

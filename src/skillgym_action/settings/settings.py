@@ -5,6 +5,7 @@ Precedence: option or input, then environment, then configuration file, then the
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import (
@@ -76,6 +77,11 @@ from skillgym_action.text.documents.option_values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from skillgym_action.model.report import LimitSettings, StoppedForFutility
+    from skillgym_action.model.session_report import Price
+    from skillgym_action.model.token_snapshots import SnapshotConfig
 
 
 class Settings(BaseModel):
@@ -114,7 +120,7 @@ class Settings(BaseModel):
     ] = None
     tag: Annotated[
         Words,
-        Setting(SELECT, HelpGroup.SELECTION, (), key="run.tags", input="tags"),
+        Setting(SELECT, HelpGroup.SELECTION, (), input="tags"),
         Option("Select only cases with one of these tags.", "TAG[,TAG]", repeatable=True),
     ] = ()
     last_failed: Annotated[
@@ -584,6 +590,37 @@ class Settings(BaseModel):
         """One of the words of a field that has no other values, in upper or lower case."""
         words = words_of(str(info.field_name))
         return known_word(value, words) if words and value is not None else value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExecuteOptions:
+    """What the stage ``execute`` gets: ``Settings`` says what its fields mean. Defaults stand here.
+
+    ``stopped``, ``limits``: of what is judged again. ``prices``: configured ones by model. ``agent_user``: None: the
+    caller. ``provider_limits``: sessions at once. ``resume``: skip sessions that are in the journal.
+    """
+
+    jobs: int = 1
+    schedule: Schedule = "serial"
+    repeat: int = 1
+    require: Require = "all"
+    stop_early: bool = False
+    stop: Stop | None = None
+    stopped: StoppedForFutility | None = None
+    limits: LimitSettings | None = None
+    retry: int = 0
+    on_limit: OnLimit = "failed"
+    max_steps: int | None = None
+    max_cost: float | None = None
+    allow_partial: bool = False
+    maxfail: int | None = None
+    record: Path | None = None
+    agent_user: str | None = None
+    snapshots: SnapshotConfig | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    resume: bool = False
+    keep: Keep = "all"
+    provider_limits: Mapping[str, int] = field(default_factory=dict)
 
 
 def words_of(name: str) -> tuple[str, ...]:

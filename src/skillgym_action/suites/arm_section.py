@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from skillgym_action.model.arm import Arm, OverlayFile
 from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.json_codec import camel_case
-from skillgym_action.model.limits import MAX_ARM_PATTERNS, MAX_ARMS, MAX_PATTERN_FOLDERS
+from skillgym_action.model.limits import MAX_ARMS
 from skillgym_action.text.documents.documents import ProgramDocument, validated
 from skillgym_action.text.documents.json_schemas import TEXTS, AlsoAccepts, matching
 from skillgym_action.text.documents.located_values import Lines, LocatedValue, key_path_text
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from skillgym_action.model.errors import Location
     from skillgym_action.text.documents.documents import ValueSource
     from skillgym_action.text.documents.located_values import KeyPath
+
+MAX_ARM_PATTERNS = 20  # of paths that an arm removes from each workspace
+MAX_PATTERN_FOLDERS = 3  # times ** in one of them
 
 FOREIGN_KEY = "skillgym_arms"
 """The key of arms in the files of other programs, none of which has it."""

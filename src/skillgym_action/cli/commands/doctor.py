@@ -28,7 +28,7 @@ from skillgym_action.reports import REPORTERS
 from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings.configuration_file import Config, find_config
 from skillgym_action.settings.runners import configured_runners, unknown_runner
-from skillgym_action.settings.slices import ExecuteOptions
+from skillgym_action.settings.settings import ExecuteOptions
 from skillgym_action.suites import FORMATS
 from skillgym_action.suites.programs.hosts.node import Node
 from skillgym_action.suites.programs.hosts.suite_host import PACKAGE

@@ -18,8 +18,8 @@ from skillgym_action.model.resource_limits import format_size
 from skillgym_action.settings.configuration_file import SNAPSHOTS
 from skillgym_action.settings.option_types import DEFAULT_STORE, FAIL_ON
 from skillgym_action.settings.sandbox_options import SandboxOptions
-from skillgym_action.settings.settings import Settings, declared, keys_of
-from skillgym_action.settings.slices import DEFAULT_FAIL_ON, DEFAULT_TIMEOUT, ExecuteOptions
+from skillgym_action.settings.settings import ExecuteOptions, Settings, declared, keys_of
+from skillgym_action.settings.slices import DEFAULT_FAIL_ON, DEFAULT_TIMEOUT
 from skillgym_action.suites.xbench import suite as xbench
 from skillgym_action.workspaces.session_containers import DEFAULT_WORKDIR
 
