@@ -38,7 +38,7 @@ Seconds = Annotated[float, Field(gt=0, le=MAX_SUITE_SECONDS)]
 
 _LAST_EXIT_CODE = 255
 _PATH_REMEDY = "paths are relative to the workspace, and must not lead out of it"
-_RULES = ("exists", "contains", "matches")
+RULES = ("exists", "contains", "matches")
 _RULES_REMEDY = "write file:PATH exists, file:PATH contains 'TEXT' or file:PATH matches /REGEX/"
 
 _QUOTED_PATH = re.compile(r"(['\"])(.+?)\1(?:\s+(exists|contains|matches)\b\s*(.*))?", re.DOTALL)
@@ -206,7 +206,7 @@ class FileKind:
         "Path of a file, relative to the workspace. "
         "This key requires exactly one of `exists`, `contains` and `matches`."
     )
-    options = frozenset({*_RULES, "glob"})
+    options = frozenset({*RULES, "glob"})
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:
         path, rule, operand = _ruled(rest)
@@ -219,7 +219,7 @@ class FileKind:
         return ParsedExpectation(_file_assertion(name, path, rule, operand, patterns), warning)
 
     def from_object(self, value: str, section: ExpectationOptions, patterns: Patterns) -> Assertion:
-        rules = [rule for rule in _RULES if rule in section.set_keys()]
+        rules = [rule for rule in RULES if rule in section.set_keys()]
         if len(rules) != 1:
             raise GrammarError("file needs exactly one of exists, contains, matches")
         operand = section.contains if section.contains is not None else section.matches or ""
@@ -251,7 +251,7 @@ def _no_rule(words: list[str]) -> GrammarError:
     if "matches" in words[1:]:
         return GrammarError("matches needs a regular expression between slashes", _RULES_REMEDY)
     for word in reversed(words[1:][-MAX_EXPECTATION_RULE_WORDS:]):
-        if remedy := suggestion(word, _RULES, 0.75):
+        if remedy := suggestion(word, RULES, 0.75):
             return GrammarError(f"unknown rule {word!r}", remedy)
     return GrammarError("says nothing about the file", _RULES_REMEDY)
 

@@ -9,7 +9,15 @@ from pydantic import Discriminator, Field, Tag, WithJsonSchema
 from skillgym_action.model.limits import MAX_CASE_ID_CHARACTERS, MAX_EXPECTATION_CHARACTERS, MAX_SUITE_CASES
 from skillgym_action.suites.arm_section import NAMED_ARMS, ArmSection, ArmVariables
 from skillgym_action.suites.container_section import MAX_CPUS, ContainerKeys
-from skillgym_action.suites.xbench.expectations import ExpectationSection, Seconds, Text, XbenchSection
+from skillgym_action.suites.xbench.expectations import (
+    KINDS,
+    RULES,
+    ExpectationSection,
+    PlainKind,
+    Seconds,
+    Text,
+    XbenchSection,
+)
 from skillgym_action.text.documents.json_schemas import FREE_KEYS, any_of, has, matching
 from skillgym_action.text.documents.option_values import Count, NamedPath, Size  # noqa: TC001 - pydantic reads annotations
 
@@ -74,7 +82,7 @@ _OUTSIDE = r"['\"]?([/\\]|[A-Za-z]:[\\/]|(\./)*\.\.(/|['\"\s]|$))"
 _FORMS = (
     rf"^file:\s*(?!{_OUTSIDE})\S[\s\S]*\s({_FOUND})",
     r"^test:\s*(?!passes\s*$|''|\"\")\S",
-    rf"^(diff|no-file):\s*(?!{_OUTSIDE})\S",
+    rf"^({'|'.join(kind.prefix for kind in KINDS if isinstance(kind, PlainKind))}):\s*(?!{_OUTSIDE})\S",
 )
 _PLAIN = r"[^\u0000\ud800-\udfff]"
 WRITTEN_EXPECTATION = {
@@ -154,12 +162,6 @@ class SuiteSection(XbenchSection):
 
 
 _ARMS = "SuiteArmSection"  # its keys are those of configurations, where no key is free
-_KINDS = {
-    "file": ("exists", "contains", "matches", "glob"),
-    "test": ("timeout", "exits", "fails"),
-    "diff": ("glob",),
-    "no-file": ("glob",),
-}
 _SHARED = "failFast"
 _VARIABLE = {"type": "string", "not": {"pattern": r"\$\{"}}  # suites must not read variables of the tool
 _ABSENT = {"type": "null"}  # a key that is null counts as left out
@@ -190,13 +192,13 @@ def _one_kind(section: dict[str, Any]) -> None:
     known = [key for key in section["properties"] if key != _SHARED]
     section["oneOf"] = [
         {
-            "required": [kind],
-            "properties": {kind: {"type": "string"}, **{key: _ABSENT for key in known if key not in (kind, *options)}},
+            "required": [kind.prefix],
+            "properties": {kind.prefix: {"type": "string"}}
+            | {key: _ABSENT for key in known if key not in {kind.prefix, *kind.options}},
         }
-        for kind, options in _KINDS.items()
+        for kind in KINDS
     ]
-    rules = _KINDS["file"][:3]
-    given = {rule: has(rule) for rule in rules}
+    given = {rule: has(rule) for rule in RULES}
     section["allOf"] = [
         {"if": has("file"), "then": {"oneOf": list(given.values())}},
         {"not": {"required": ["fails", "exits"], "properties": {"fails": {"const": True}, "exits": {"not": _ABSENT}}}},
@@ -204,8 +206,9 @@ def _one_kind(section: dict[str, Any]) -> None:
     for key in ("contains", "matches"):
         _text_option(section["properties"][key])["minLength"] = 1
     _text_option(section["properties"]["test"])["pattern"] = f"^{_PLAIN}*$"
-    for key in ("file", "diff", "no-file"):
-        _text_option(section["properties"][key])["pattern"] = rf"^(?!{_OUTSIDE}){_PLAIN}*$"
+    for kind in KINDS:
+        if kind.prefix != "test":
+            _text_option(section["properties"][kind.prefix])["pattern"] = rf"^(?!{_OUTSIDE}){_PLAIN}*$"
 
 
 def _text_option(value: dict[str, Any]) -> dict[str, Any]:
