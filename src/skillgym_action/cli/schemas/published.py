@@ -93,11 +93,12 @@ def text_of(definition: str, key: str) -> str | None:
 
 
 def _model(name: str) -> type[BaseModel]:
-    """The class of that name, of those that are loaded."""
+    """The class of that name, of those that are loaded; ``BaseModel`` if there is none."""
     models: list[type[BaseModel]] = [BaseModel]
     for model in models:
         models += model.__subclasses__()
-    return next(model for model in models if model.__name__ == name and model.__module__.startswith(_OURS))
+    named = (model for model in models if model.__name__ == name and model.__module__.startswith(_OURS))
+    return next(named, BaseModel)
 
 
 def _text_at(model: type[BaseModel], key: str) -> str | None:
