@@ -105,6 +105,7 @@ COMMIT_CHARACTERS = 12  # of a commit, where people read it
 # --- suites: several formats --------------------------------------------------------------------------
 
 MAX_CASE_ID_CHARACTERS = 1_000
+DEFAULT_COMMAND_SECONDS = 300.0  # of a command without a timeout, at least
 MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
 MAX_LISTED_VALUES = 30  # of a list in a message
 MAX_SUITE_FILE_BYTES = 16 * 1024 * 1024

@@ -325,13 +325,9 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     section = config.file.run.judge
     if section is None:
         return None
-    from skillgym_action.judging.judge.protocols import PROTOCOLS
-    from skillgym_action.model.judge_question import JudgeConfig
+    from skillgym_action.model.judge_question import JUDGE_VARIABLES, JudgeConfig
 
-    protocol = PROTOCOLS[section.api]
-    known = {
-        name: environment[name] for name in (protocol.key_variable, protocol.base_url_variable) if environment.get(name)
-    }
+    known = {name: environment[name] for name in JUDGE_VARIABLES[section.api] if environment.get(name)}
     try:
         env = {**known, **resolved_env(section.env, environment, config, ("run", "judge", "env"))}
         return JudgeConfig(api=section.api, model=section.model, votes=section.votes, env=env, prices=_prices(config))

@@ -99,11 +99,13 @@ def diagnose(
 ) -> int:
     """Print a line for each check, as soon as it is done; 1 if one of them found a problem. Raises UsageError."""
     terminal = terminal_for(settings, context)
-    done = []
+    done: list[DoctorCheck] = []
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
         show = _shown_line(settings, context)
         found = checks(services, settings, context, install=install, probe=probe)
         for check in chain(found, container_checks(services, context, sweep=sweep)):
+            if check in done:  # of a runner that several --runner select
+                continue
             done.append(check)
             if not as_json:
                 show(check)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from skillgym_action.github.options import PublisherOptions
-from skillgym_action.judging.assertions import commands
 from skillgym_action.model.limits import (
+    DEFAULT_COMMAND_SECONDS,
     DEFAULT_DISK_BYTES,
     DEFAULT_FILE_BYTES,
     DEFAULT_LOST_AFTER_SECONDS,
@@ -169,7 +169,7 @@ DEFAULTS: Words = {
         "runners": "all runners of the run",
     },
     "ExpectationSection": {
-        "timeout": f"{commands.DEFAULT_TIMEOUT:g}, or the time limit of the case if that is longer",
+        "timeout": f"{DEFAULT_COMMAND_SECONDS:g}, or the time limit of the case if that is longer",
         "exits": "0, unless `fails` is true",
     },
     "ContainerKeys": {
