@@ -5,7 +5,8 @@ Rates and comparisons are computed when a file is written, and none of them is b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,9 +15,6 @@ from skillgym_action.model.execution import SelectionSummary
 from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.plugin_table import PlugIn
 from skillgym_action.model.report import AttemptShare, LimitSettings, RunReport, StoppedForFutility, SuitesFrom, Verdict
-from skillgym_action.model.result import (
-    Result,
-)
 from skillgym_action.model.shard_plan import WholePlan
 from skillgym_action.results.mapping import (
     COMMIT,
@@ -40,36 +38,45 @@ from skillgym_action.results.statistics.comparison import difference
 from skillgym_action.results.statistics.rates import MIN_CASES, population_rate, same_cases_rate, trigger_rates
 
 if TYPE_CHECKING:
-    from skillgym_action.model.comparison import Comparison, Samples
+    from collections.abc import Iterable
+
+    from skillgym_action.model.comparison import Samples
     from skillgym_action.model.result import Result
     from skillgym_action.model.totals import Totals
-    from skillgym_action.results.statistics.rates import RateEstimate, TriggerRates
+    from skillgym_action.results.statistics.rates import TriggerRates
 
 _OneOrMore = Annotated[int, Field(ge=1, le=10**9)]
+
+FIRST, SECOND = FieldSource(compute=itemgetter(0)), FieldSource(compute=itemgetter(1))
+"""Of an interval."""
 
 
 class IntervalEntry(MappedModel):
     """An interval that has the true value with 95 % confidence."""
 
-    low: Rate
+    low: Annotated[Rate, FIRST]
     """Lower bound of the interval."""
-    high: Rate
+    high: Annotated[Rate, SECOND]
     """Upper bound of the interval."""
+
+
+def _like_these(totals: Totals) -> tuple[float, float] | None:
+    return population_rate(totals.cases).interval if len(totals.cases) >= MIN_CASES else None
 
 
 class RateEntry(MappedModel):
     """What ``passRate`` is a mean over, and its 95 % intervals (Wilson)."""
 
-    cases: Count
+    cases: Annotated[Count, FieldSource(convert=len)]
     """Number of cases with judged sessions."""
     unjudged_cases: Count
     """Number of cases without judged sessions, except cases whose executions were all skipped."""
-    sessions: Count
+    sessions: Annotated[Count, FieldSource(compute=lambda totals: sum(case.judged for case in totals.cases))]
     """Number of judged sessions of all cases together, without retries after a failure and without sessions of skipped
     executions."""
-    cases_like_these: IntervalEntry | None
+    cases_like_these: Annotated[IntervalEntry | None, FieldSource(compute=_like_these)]
     """95 % interval of the pass rate for other cases of this kind; null for fewer than {MIN_CASES} cases."""
-    same_cases: IntervalEntry
+    same_cases: Annotated[IntervalEntry, FieldSource(compute=lambda totals: same_cases_rate(totals.cases).interval)]
     """95 % interval of the pass rate of these cases; it does not apply to other cases."""
 
 
@@ -80,6 +87,10 @@ class SamplesEntry(MappedModel):
     """Number of judged sessions that passed, without retries after a failure."""
     judged: Count
     """Number of judged sessions, without retries after a failure."""
+
+
+def _of_rate(name: str) -> FieldSource:
+    return FieldSource(compute=lambda comparison: getattr(comparison.rate, name, None))
 
 
 class RegressionEntry(MappedModel):
@@ -93,109 +104,48 @@ class RegressionEntry(MappedModel):
     """Result of the comparison."""
     reason: Text = ""
     """Reason for the result, as a sentence."""
-    pairs: Count
+    pairs: Annotated[Count, FieldSource(compute=lambda found: found.rate.pairs if found.rate else 0)]
     """Number of compared pairs. A pair is an execution that was judged in both runs."""
-    before: Rate | None
+    before: Annotated[Rate | None, _of_rate("before")]
     """Mean pass rate of the pairs in the baseline; null if there are no pairs."""
-    after: Rate | None
+    after: Annotated[Rate | None, _of_rate("after")]
     """Mean pass rate of the pairs in this run; null if there are no pairs."""
-    p: Rate | None
+    p: Annotated[Rate | None, _of_rate("p")]
     """P-value of the statistical test over all pairs together; null if there are no pairs."""
-    drop_at_most: Rate | None
+    drop_at_most: Annotated[Rate | None, _of_rate("drop_at_most")]
     """Upper bound of the decrease of the mean pass rate, with 95 % confidence; null if there are no pairs."""
-    coverage: Rate
+    coverage: Annotated[Rate, FieldSource(attribute="coverage.share")]
     """Of the sessions that the run planned for executions that are in the baseline, the share that was judged."""
-    newly_failing: Count
+    newly_failing: Annotated[Count, FieldSource(convert=len)]
     """Number of executions that the statistical tests report as newly failing."""
-    fixed: Count
+    fixed: Annotated[Count, FieldSource(convert=len)]
     """Number of executions that the statistical tests report as fixed."""
-    changed: Count
+    changed: Annotated[Count, FieldSource(convert=len)]
     """Number of other executions whose share of passed sessions has changed, possibly by chance."""
-    no_longer_judged: Count
+    no_longer_judged: Annotated[Count, FieldSource(convert=len)]
     """Number of executions that were judged in the baseline, but could not be judged in this run."""
-    redefined: Count
+    redefined: Annotated[Count, FieldSource(convert=len)]
     """Number of executions that were not compared because their prompt, assertions or expected result differ from those
     in the baseline."""
-    added: Count
+    added: Annotated[Count, FieldSource(convert=len)]
     """Number of executions that are only in this run."""
-    removed: Count
+    removed: Annotated[Count, FieldSource(convert=len)]
     """Number of executions that are only in the baseline."""
     reused: Count = 0
     """Number of results that were not compared because they were reused from earlier runs."""
-    differences: Several[Text] = ()
+    differences: Annotated[Several[Text], FieldSource(convert=lambda found: tuple(map(difference, found)))] = ()
     """Differences between the two runs apart from their results, such as a different model; one sentence each."""
 
 
-class _Interval(NamedTuple):
-    low: float
-    high: float
-
-
-class _Rate(NamedTuple):
-    cases: int
-    unjudged_cases: int
-    sessions: int
-    cases_like_these: _Interval | None
-    same_cases: _Interval
-
-
-def rate_of(totals: Totals) -> _Rate | None:
-    """The intervals of the pass rate; None when nothing was judged."""
-    cases = totals.cases
-    if not cases:
-        return None
-    others = _Interval(*population_rate(cases).interval) if len(cases) >= MIN_CASES else None
-    sessions = sum(case.judged for case in cases)
-    return _Rate(len(cases), totals.unjudged_cases, sessions, others, _Interval(*same_cases_rate(cases).interval))
+def rate_of(totals: Totals) -> Totals | None:
+    """What ``RateEntry`` is made of; None when nothing was judged."""
+    return totals if totals.cases else None
 
 
 def several_samples(result: Result) -> Samples | None:
     """The samples of an execution; None unless there are several."""
     samples = samples_of(result)
     return samples if samples.judged > 1 else None
-
-
-class _Regression(NamedTuple):
-    base_id: str
-    base_commit: str | None
-    verdict: str
-    reason: str
-    pairs: int
-    before: float | None
-    after: float | None
-    p: float | None
-    drop_at_most: float | None
-    coverage: float
-    newly_failing: int
-    fixed: int
-    changed: int
-    no_longer_judged: int
-    redefined: int
-    added: int
-    removed: int
-    reused: int
-    differences: tuple[str, ...]
-
-
-def regression_of(found: Comparison) -> _Regression:
-    """The comparison as the file has it."""
-    rate = found.rate
-    counted = ("newly_failing", "fixed", "changed", "no_longer_judged", "redefined", "added", "removed")
-    return _Regression(
-        base_id=found.base_id,
-        base_commit=found.base_commit,
-        verdict=found.verdict,
-        reason=found.reason,
-        pairs=rate.pairs if rate else 0,
-        before=rate.before if rate else None,
-        after=rate.after if rate else None,
-        p=rate.p if rate else None,
-        drop_at_most=rate.drop_at_most if rate else None,
-        coverage=found.coverage.share,
-        reused=found.reused,
-        differences=tuple(map(difference, found.differences)),
-        **{kind: len(getattr(found, kind)) for kind in counted},
-    )
 
 
 Points = Annotated[float, Field(ge=-100, le=100)]
@@ -205,9 +155,9 @@ Sum = Annotated[float, Field(ge=0, le=10**15)]
 class PointsInterval(MappedModel):
     """An interval that has the true uplift with 95 % confidence, in percentage points."""
 
-    low: Points
+    low: Annotated[Points, FIRST]
     """Lower bound of the interval, in percentage points."""
-    high: Points
+    high: Annotated[Points, SECOND]
     """Upper bound of the interval, in percentage points."""
 
 
@@ -262,7 +212,7 @@ class UpliftEntry(MappedModel):
     """Share of assertions that passed in the other arm, as a mean over cases; null if no cases were compared."""
     points: Points | None
     """`share` minus `otherShare`, in percentage points; null if no cases were compared."""
-    interval: Annotated[PointsInterval | None, FieldSource(convert=lambda found: _Interval(*found))]
+    interval: PointsInterval | None
     """95 % interval of `points`; null if fewer than {MIN_CASES} cases were compared."""
     complete: Annotated[bool, FieldSource(attribute="is_complete")]
     """Whether all cases that run in both arms were judged in both arms."""
@@ -290,36 +240,6 @@ class UpliftEntry(MappedModel):
 
 
 # --- the run ---------------------------------------------------------------------------------------
-
-
-class _TriggerShare(NamedTuple):
-    rate: float
-    low: float
-    high: float
-
-
-class _TriggerRates(NamedTuple):
-    suite: str
-    runner_id: str
-    queries: int
-    runs: int
-    recall: _TriggerShare | None
-    precision: _TriggerShare | None
-    accuracy: _TriggerShare | None
-
-
-def trigger_rates_of(report: RunReport) -> tuple[_TriggerRates, ...]:
-    """The rates as the file has them; () without trigger queries."""
-    return tuple(map(_trigger_rates, trigger_rates(report.results)))
-
-
-def _trigger_rates(found: TriggerRates) -> _TriggerRates:
-    shares = map(_trigger_share, (found.recall, found.precision, found.accuracy))
-    return _TriggerRates(found.suite, found.runner, found.queries, found.runs, *shares)
-
-
-def _trigger_share(found: RateEstimate | None) -> _TriggerShare | None:
-    return _TriggerShare(found.rate, *found.interval) if found else None
 
 
 class DecisionEntry(MappedModel):
@@ -473,9 +393,9 @@ class ShareEntry(MappedModel):
 
     rate: Rate
     """The measured share."""
-    low: Rate
+    low: Annotated[Rate, FieldSource(attribute="interval", convert=itemgetter(0))]
     """Lower bound of the 95 % interval of the share."""
-    high: Rate
+    high: Annotated[Rate, FieldSource(attribute="interval", convert=itemgetter(1))]
     """Upper bound of the 95 % interval of the share."""
 
 
@@ -484,7 +404,7 @@ class TriggerRatesEntry(MappedModel):
 
     suite: Path
     """Path of the suite."""
-    runner_id: Id
+    runner_id: Annotated[Id, FieldSource(attribute="runner")]
     """Id of the runner, as configured."""
     queries: Count
     """Number of trigger queries."""
@@ -533,6 +453,10 @@ class PlugInEntry(MappedModel):
     """Version of the package."""
 
 
+def _triggers(report: RunReport) -> Iterable[TriggerRates]:
+    return trigger_rates(report.results)
+
+
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC."""
 
@@ -578,7 +502,7 @@ class RunEntry(MappedModel):
     suites_from: SuitesFromEntry | None = None
     """With [`--suites-from`](command-line.md#suites-of-another-commit): the folder from which the suites were read, and
     how these suites differ from the suites of the checkout."""
-    comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
+    comparison: Annotated[RegressionEntry | None, FieldSource(read=False)] = None
     """The comparison with the baseline, if there is one."""
     judge: JudgeEntry | None = None
     """The [judge](configuration.md#the-judge) of the run, if it replied."""
@@ -601,7 +525,9 @@ class RunEntry(MappedModel):
     """One sentence for each provider that reported [rate limits](configuration.md#after-a-rate-limit)."""
     plug_ins: Several[PlugInEntry] = ()
     """The [plug-ins](../how-to/plug-ins.md) that the run used."""
-    triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
+    triggers: Annotated[
+        Several[TriggerRatesEntry], FieldSource(read=False, compute=lambda report: trigger_rates(report.results))
+    ] = ()
     """Rates of [trigger queries](skills-under-test.md#trigger-queries), one entry for each suite and runner."""
     decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
     """The verdict of the run, with its reasons; null if the tool has not determined the verdict yet."""
