@@ -18,7 +18,7 @@ FOR_NODE = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8
 # How much there is at most. A change that makes it less lowers the number; one that needs more removes something else.
 MOST = {
     "modules": 427,
-    "classes": 1_048,
+    "classes": 1_043,
     "packages": 16,
     "arrows between packages": 120,
     "calls of open": 173,
