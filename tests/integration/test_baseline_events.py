@@ -49,18 +49,7 @@ def test_a_merge_queue_of_another_branch_is_compared_with_that(repository):
     assert "2 runs of main and release, " in found.summary, "release began on main"
 
 
-def test_a_job_that_is_run_again_is_not_compared_with_itself(repository):
-    repository.on_push()
-    repository.commit({"AGENTS.md": BAD})
-    first = repository.on_push(GITHUB_RUN_ID="77")
-    assert first.outputs["comparison"] == "regression", first.said
-    again = repository.on_push(GITHUB_RUN_ID="77", GITHUB_RUN_ATTEMPT="2")
-    assert (again.code, again.outputs["comparison"]) == (1, "regression"), again.said
-    assert "1 run of main" in again.summary
-
-
-@pytest.mark.parametrize("head", [False, True], ids=["test merge", "head"])
-@pytest.mark.parametrize("depth", [0, 1], ids=["history", "shallow"])
+@pytest.mark.parametrize(("head", "depth"), [(False, 0), (True, 1)], ids=["test merge, history", "head, shallow"])
 def test_a_pull_request_into_another_branch_is_compared_with_that_branch(repository, head, depth):
     """The agent is bad on the default branch, so that its results would hide the regression."""
     repository.commit({"AGENTS.md": GOOD}, "release", start="main")
@@ -97,13 +86,3 @@ def test_main_may_move_on_after_a_pull_request_began(repository, head):
     found = repository.on_pull_request(pull, head=head)
     assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
     assert ("1 run of main" if head else "3 runs of main") in repository.comment()
-
-
-def test_a_shallow_checkout_is_compared_with_the_newest_results_of_the_base(repository):
-    repository.on_push()
-    repository.commit({"main.md": "later"})
-    repository.on_push()
-    found = repository.on_pull_request(repository.propose({"AGENTS.md": BAD}), depth=1)
-    assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
-    assert "2 runs of main" in repository.comment()
-    assert len(repository.stored()) == 2
