@@ -78,8 +78,8 @@ def test_mistakes_are_warnings_of_check_and_an_error_if_the_user_says_so(tmp_pat
 def test_an_entry_for_a_suite_that_is_not_selected_is_no_mistake(tmp_path):
     files = {"evals/EVAL.yaml": "tests: [{id: other, input: x, assertions: [{type: contains, value: a}]}]\n"}
     project(tmp_path, {"case": "other"}, {"case": "bad"}, **files)
-    for command in ("check", "run"):
-        ran = skillgym(command, "bench/core.json", cwd=tmp_path)
+    for command in (("check", "--format", "x-bench"), ("run", "bench/core.json")):
+        ran = skillgym(*command, cwd=tmp_path)
         assert (ran.code, "matches no case" in ran.err) == (0, False), ran.err
     written(tmp_path, {"skillgym.quarantine.yaml": quarantine({"case": "nobody"})})
     assert "quarantine[0]: matches no case: nobody" in skillgym("check", cwd=tmp_path).err
