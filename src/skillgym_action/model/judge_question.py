@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Usage
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ CHANGED_FILES = "changed files"
 """The name of the quoted text that is a unified diff: only its added lines are the agent's."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JudgeConfig:
     """Configuration of the judge. ``env`` contains secrets and is excluded from ``repr``.
 
@@ -36,7 +37,7 @@ class JudgeConfig:
     prices: Mapping[str, Price] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JudgeInfo:
     """The judge that answered, as results and reports show it.
 
@@ -50,7 +51,7 @@ class JudgeInfo:
     votes: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class QuotedText:
     """Untrusted text to judge. ``name`` is what the question calls it, such as ``final answer``."""
 
@@ -58,7 +59,7 @@ class QuotedText:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Question(Generic[T]):
     """A question to the judge.
 
@@ -72,7 +73,7 @@ class Question(Generic[T]):
     form: type[T]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Answer(Generic[T]):
     """The judge's answer: either ``content`` or ``trouble`` is set.
 
@@ -87,7 +88,7 @@ class Answer(Generic[T]):
     version: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ModelReply:
     """The model's answer to a program, in no form: either ``text`` or ``trouble`` is set.
 
@@ -101,7 +102,7 @@ class ModelReply:
     usage: Usage = field(default_factory=Usage)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Poll(Generic[T]):
     """The answers to one question. There are fewer than ``judge.votes`` if the others could not change the result."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 # --- what is started --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AgentConfig:
     """The agent of a runner, as configured. ``env`` contains secrets and is excluded from ``repr``.
 
@@ -42,7 +44,7 @@ class AgentConfig:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CaseAgentSettings:
     """What a case asks of its agent; ``env`` is for any agent, the rest for those that can.
 
@@ -63,7 +65,7 @@ class CaseAgentSettings:
 NO_CASE_SETTINGS = CaseAgentSettings()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Session:
     """One conversation with an agent, before it starts. Paths are absolute.
 
@@ -95,7 +97,7 @@ class Session:
     plugins: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Identity:
     """The user that a program runs as.
 
@@ -109,7 +111,7 @@ class Identity:
     is_own: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Invocation:
     """A process to start; data only.
 
@@ -158,7 +160,7 @@ class Watcher(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionPlaces:
     """The folders of a session by the paths that its programs use: in a container they are others than the tool's."""
 
@@ -214,7 +216,7 @@ class Output(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Capture:
     """What the operating system saw of a process.
 
@@ -234,7 +236,7 @@ class Capture:
     logs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Progress:
     """Progress of an agent, read from one line of its output.
 
@@ -264,7 +266,7 @@ PARTIAL_REPORT = "partial-report.json"
 PARTIAL = "partial"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoredText:
     """A file, or its beginning and its end. ``left_out``: bytes between the two, None if ``head`` is the whole file."""
 
@@ -274,7 +276,7 @@ class StoredText:
     left_out: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionArtifacts:
     """The artifacts of a session, without secrets. Apart from that nothing in them is trusted.
 

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from errno import ELOOP, ENAMETOOLONG
 from itertools import takewhile
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import MAX_QUOTED_VALUE_CHARACTERS, MAX_RESULTS_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.verdicts import GREEN
@@ -47,7 +48,7 @@ class NoSuchRunError(UsageError):
     """A name of a run, or a pattern, that nothing in the file system has."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoredRun:
     """Which cases ran, as (suite path, case id); runners that play their sessions.
 
@@ -154,7 +155,7 @@ def baseline(path: Path, cwd: Path) -> RunReport | None:
 # --- which files ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _Named:
     """A results file: ``parts`` below a trusted folder; ``shown`` is how messages name it."""
 

@@ -17,8 +17,10 @@ import stat
 import sys
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any, Self
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,7 +43,7 @@ class NotPrivateError(OSError):
     """Others than root own the folder of records, or can write to it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ClosingRun:
     """A run that closes a path, identified by ``token``.
 
@@ -64,7 +66,7 @@ class ClosingRun:
         return process_start(self.pid) == self.start
 
 
-@dataclass(kw_only=True, slots=True)
+@record(frozen=False)
 class Record:
     """``mode`` and ``gid`` are those of ``path`` while no run closes it. No component of ``path`` is a link.
 

@@ -5,10 +5,11 @@ A case that fails on several runners is one entry; so are cases that all fail fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import MAX_LISTED_NAMES
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import ASSERTION_FAILURE
 from skillgym_action.reports.markdown.rows import NAME, SUMMARY, Row, html_code, inline, left_out, title_of
 from skillgym_action.reports.markdown.sections import NO_ROWS, RowSection
@@ -35,7 +36,7 @@ _SAME_DETAIL = markup("The same assertions and evidence.")
 _ENTRY, _ROW, _MESSAGE, _BLOCK, _PART = 45, 8, 6, 10, 52
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FailureGroup:
     """Failures of one case, or of several with one reason. ``title``, ``notes`` and ``message`` may stand in HTML.
 
@@ -86,7 +87,7 @@ def _reason(result: Result) -> Reason:
     return found.label, found.assertion or "", found.message.strip(), outcomes
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Entry:
     """An entry while it grows. ``shared``: all results have one reason; ``one_case``: all are of one case."""
 

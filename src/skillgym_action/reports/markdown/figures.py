@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.comparison import is_flaky, samples_of
 from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import RED, Status
@@ -72,7 +72,7 @@ WORDS = {
 _TITLE_SIGNS = {"passed": "✅", "failed": "❌", "inconclusive": "⚠️", "not-gated": "⚪", "unverified": "❔"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ReportTotals:
     """Results by status and by the id of their runner; those that never had one are under an empty id.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reports.markdown.failures import FailureGroup, FailureList
@@ -66,7 +67,7 @@ _SECTION_NOUNS = NOUNS | {Status.FAILED: ("failure", "failures")}
 _REASON, _SEPARATOR, _BULLET, _PARAGRAPH = 10, 3, 12, 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ArmComparisons:
     """The comparisons of arms, what they are, and what each arm took; none without arms, or without room."""
 
@@ -76,7 +77,7 @@ class ArmComparisons:
     comparisons: tuple[Block, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ChangeKind:
     """Executions that changed in the same way. ``names`` is one line."""
 
@@ -84,7 +85,7 @@ class ChangeKind:
     names: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class BaselineChanges:
     """Everything that changed. ``verdict`` and ``rate`` are a sentence each; ``differences``: what else may explain it.
 
@@ -101,7 +102,7 @@ NO_ARMS = ArmComparisons()
 NO_CHANGES = BaselineChanges()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class View:
     """All of a report; what there is not is empty. A verdict alone has nothing but ``title`` and ``run``.
 

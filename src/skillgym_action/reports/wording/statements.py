@@ -5,9 +5,10 @@ The renderers are the modules ``statements`` in ``terminal``, ``markdown`` and `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, Literal
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 MAX_LISTING_LINES = 10  # lines of a listing
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Cell:
     """Words that are not plain text. Those of ``own``, ``number`` and ``strong`` are the tool's, so never untrusted.
 
@@ -28,7 +29,7 @@ class Cell:
     style: Literal["own", "name", "number", "strong"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Link:
     """``words`` of the tool's own, for outputs with links; others show the ``address``."""
 
@@ -40,7 +41,7 @@ Statement = str | Cell
 """A text is plain, and untrusted."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Listing:
     """A title, the first of several ``lines``, and how many ``more`` there are; ``noun``: what they are."""
 
@@ -59,7 +60,7 @@ class Listing:
         return f"{self.title}: {'; '.join(self.lines)}" + (f"; and {self.more:,} more" if self.more else "")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Topic:
     """``cells``: what a row of a table has, or what follows the execution of ``result``, or ``title``, on its line.
 
@@ -80,7 +81,7 @@ class Topic:
         return f"{words}, {self.link.address}" if self.link else words
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Section:
     """``about``: facts; ``topic`` makes a topic of each, as an output asks for it.
 

@@ -5,12 +5,12 @@ Fractions of 1 are rates. Formulas are approximations within 15 % of simulations
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.comparison import Samples, samples_of
 from skillgym_action.model.errors import Problem
+from skillgym_action.model.records import record
 from skillgym_action.results.statistics.comparison import (
     LEVEL,
     MIN_RELEVANT_DROP,
@@ -40,7 +40,7 @@ _FUTILE = 0.2  # suite test of the first stage, above which only suspicious pair
 _FIRST_STAGE = 0.3  # share of the repetitions
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Difficulty:
     """How cases pass: ``mean`` is their mean rate, ``icc`` (intraclass correlation) how much their rates differ.
 
@@ -154,7 +154,7 @@ def _is_suspicious(pair: SampledPair, repetitions: int) -> bool:
     return case_p(SampledPair(pair.base, worst)) <= LEVEL
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FutilityRule:
     """When a run against ``base``, planned with so many ``repetitions``, may be stopped.
 
@@ -251,7 +251,7 @@ def _matches(planned: PlannedSessions, base: RunReport) -> Iterator[tuple[Execut
             yield execution, number, found
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ExpectedCost:
     """What a plan will cost in US dollars, if its sessions cost what they did in the baseline.
 
