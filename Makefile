@@ -89,7 +89,7 @@ mutants: $(VENV)/development ## remove one protection at a time: tests have to f
 generated-mutants: $(VENV)/development ## make random changes to the source, and count those that unit tests notice; NUMBER=200 SEED=20
 	$(BIN)/python tools/generated_mutants.py $(if $(NUMBER),--number $(NUMBER)) $(if $(SEED),--seed $(SEED))
 
-test-agents: $(VENV)/development ## run the real CLIs of all other agents against a scripted model; installs them once; LATEST=1: the newest of all, and how they differ; AGENTS=codex
+test-agents: $(VENV)/development ## run the real CLIs of all other agents against a scripted model; installs them once; EVENTS=all: every event of the table; LATEST=1: the newest of all, and how they differ; AGENTS=codex
 	$(if $(LATEST),$(BIN)/python tools/agent_drift.py $(AGENTS),$(BIN)/pytest -m more_agents -n $(WORKERS))
 
 test-container: $(VENV)/development ## build the image and run it as GitHub's runner does; starts a Docker engine if none answers
