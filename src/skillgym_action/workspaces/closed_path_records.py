@@ -17,10 +17,8 @@ import stat
 import sys
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
-
-from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +41,7 @@ class NotPrivateError(OSError):
     """Others than root own the folder of records, or can write to it."""
 
 
-@record
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ClosingRun:
     """A run that closes a path, identified by ``token``.
 
@@ -66,7 +64,7 @@ class ClosingRun:
         return process_start(self.pid) == self.start
 
 
-@record(frozen=False)
+@dataclass(kw_only=True, slots=True)
 class Record:
     """``mode`` and ``gid`` are those of ``path`` while no run closes it. No component of ``path`` is a link.
 
