@@ -63,8 +63,8 @@ def test_a_command_imports_nothing_that_it_does_not_need(tmp_path, command, unne
     assert (imported | rooms) & unneeded == set()
 
 
-def test_a_list_of_one_case_loads_at_most_28_700_lines_of_the_tool(tmp_path):
+def test_a_list_of_one_case_loads_at_most_29_000_lines_of_the_tool(tmp_path):
     """A merge of a module that every command loads with one that few need makes each start slower."""
     files = [find_spec(name).origin for name in imports(tmp_path, "list") if name.startswith(OWN)]
     lines = sum(len(Path(file).read_text(encoding="utf-8").splitlines()) for file in files)
-    assert 20_000 < lines <= 28_700
+    assert 20_000 < lines <= 29_000

@@ -22,7 +22,7 @@ from skillgym_action.cli.commands.schema import MADE, SCHEMAS
 from skillgym_action.cli.schemas import published as published_schemas
 from skillgym_action.cli.schemas.json_documents import DOCUMENTS
 from skillgym_action.cli.schemas.published import definitions
-from skillgym_action.cli.schemas.schema_values import DEFAULTS, TYPES, UNITS
+from skillgym_action.cli.schemas.schema_values import DEFAULTS, EXAMPLES, TYPES, UNITS
 from skillgym_action.model.errors import ConfigError, SkillgymError
 from skillgym_action.pipeline.stages.load import SuiteFileAccess
 from skillgym_action.results.plan_file import read_plan
@@ -97,20 +97,8 @@ def test_every_key_of_a_file_written_by_hand_has_an_example_or_a_default(name):
     assert [key for key, value in properties(name) if "default" not in value and not value.get("examples")] == []
 
 
-@each_row([(texts.__name__, texts) for texts in published_schemas.TEXTS])
-def test_every_text_describes_a_key_that_exists(texts):
-    for parts in (texts.DESCRIPTIONS, texts.EXAMPLES):
-        assert names_in(parts) - known_names() == set()
-
-
-@each_row([(kind, kind) for kind in ("DESCRIPTIONS", "EXAMPLES")])
-def test_the_texts_of_a_definition_are_in_one_module(kind):
-    counted = Counter(definition for texts in published_schemas.TEXTS for definition in getattr(texts, kind))
-    assert [definition for definition, modules in counted.items() if modules > 1] == []
-
-
-@each_row([("units", UNITS), ("types", TYPES), ("defaults", DEFAULTS)])
-def test_every_unit_type_and_default_is_of_a_key_that_exists(parts):
+@each_row([("units", UNITS), ("types", TYPES), ("defaults", DEFAULTS), ("examples", EXAMPLES)])
+def test_every_unit_type_default_and_example_is_of_a_key_that_exists(parts):
     assert names_in(parts) - known_names() == set()
 
 

@@ -17,10 +17,10 @@ MODULES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8"
 FOR_NODE = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.mjs")}
 # How much there is at most. A change that makes it less lowers the number; one that needs more removes something else.
 MOST = {
-    "modules": 432,
-    "classes": 1_048,
+    "modules": 427,
+    "classes": 1_043,
     "packages": 16,
-    "arrows between packages": 122,
+    "arrows between packages": 120,
     "calls of open": 173,
 }
 SAYING_NOTHING = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc", "shared", "core", "lib"}

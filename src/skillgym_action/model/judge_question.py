@@ -20,6 +20,13 @@ CHANGED_FILES = "changed files"
 """The name of the quoted text that is a unified diff: only its added lines are the agent's."""
 
 
+JUDGE_VARIABLES = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+}
+"""API of a model's service -> the variables with its key and its address."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeConfig:
     """Configuration of the judge. ``env`` contains secrets and is excluded from ``repr``.

@@ -105,8 +105,7 @@ COMMIT_CHARACTERS = 12  # of a commit, where people read it
 # --- suites: several formats --------------------------------------------------------------------------
 
 MAX_CASE_ID_CHARACTERS = 1_000
-MAX_ARM_PATTERNS = 20  # of paths that an arm removes from each workspace
-MAX_PATTERN_FOLDERS = 3  # times ** in one of them
+DEFAULT_COMMAND_SECONDS = 300.0  # of a command without a timeout, at least
 MAX_SUITE_CASES = 20_000  # cases of a suite; the Node suite host has the same number
 MAX_LISTED_VALUES = 30  # of a list in a message
 MAX_SUITE_FILE_BYTES = 16 * 1024 * 1024

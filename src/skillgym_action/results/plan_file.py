@@ -56,11 +56,17 @@ class PlannedExecutionEntry(MappedModel):
     noun: ClassVar = PlannedExecution
 
     suite: Id
+    """Path of the suite."""
     case: Id
+    """Id of the case."""
     runner: Id
+    """Id of the runner."""
     arm: Id | None = None
+    """Name of the arm. This key is absent if there are no arms."""
     digest: Annotated[str, Field(pattern=DIGEST)]
+    """SHA-256 of what the sessions depend on, in hexadecimal digits."""
     seconds: Annotated[float, Field(ge=0, le=10**9)]
+    """Expected time of all sessions of the execution, in seconds."""
 
 
 class PlannedShardEntry(MappedModel):
@@ -69,28 +75,36 @@ class PlannedShardEntry(MappedModel):
     noun: ClassVar = PlannedShard
 
     shard: Annotated[str, Field(pattern=SHARD)]
+    """Number of the shard and number of shards."""
     seconds: Annotated[float, Field(ge=0, le=10**12)]
+    """Expected time of all sessions of the shard, in seconds."""
     cost_share: Rate
+    """Share of the shard in the budget of the run, from 0 to 1."""
     executions: Several[PlannedExecutionEntry] = ()
+    """Executions that the shard runs."""
 
 
 class PlanFile(MappedModel):
-    """The stored plan of a run in shards.
-
-    ``jobs``: sessions that run at once in each shard. ``target``: seconds that a shard was to take at most. ``source``:
-    where recorded times are from; ``known``: how many executions have one.
-    """
+    """The stored plan of a run in shards."""
 
     noun: ClassVar = ShardPlan
 
     schema_: Annotated[Literal[1], NOT_TRUE, FieldSource(read=False, compute=lambda _: 1), Field(alias="schema")]
+    """Version of the schema of this file."""
     version: Annotated[str, Field(max_length=100)]
+    """Version of the tool that wrote the file."""
     commit: Annotated[str, Field(pattern=COMMIT)] | None = None
+    """Commit of the checkout that was planned, in hexadecimal digits."""
     jobs: Annotated[int, Field(ge=1, le=100_000), WHOLE]
+    """Number of sessions that run in parallel in each shard."""
     target: Seconds | None = None
+    """Target for the maximum time of a shard, in seconds."""
     source: Annotated[str, Field(max_length=4_096)] | None = None
+    """Source of the recorded times of executions."""
     known: Annotated[Count, WHOLE]
+    """Number of executions with a recorded time."""
     shards: Annotated[Several[PlannedShardEntry], Field(min_length=1, max_length=MAX_SHARDS)]
+    """The shards, in the order of their numbers."""
 
 
 def plan_schema() -> dict[str, object]:

@@ -15,8 +15,8 @@ from skillgym_action.model.errors import Problem
 from skillgym_action.model.limits import MAX_RESULTS_BYTES, MAX_RESULTS_ROWS
 from skillgym_action.model.totals import totals
 from skillgym_action.results.mapping import write, writer
-from skillgym_action.results.rates_schema import SamplesEntry
-from skillgym_action.results.schema import ResultEntry, RunEntry, RunnerHead, SuiteHead, TotalsEntry, WarningEntry
+from skillgym_action.results.run_schema import RunEntry, SamplesEntry
+from skillgym_action.results.schema import ResultEntry, RunnerHead, SuiteHead, TotalsEntry, WarningEntry
 from skillgym_action.text.escaping import LONE_SURROGATE
 
 if TYPE_CHECKING:

@@ -24,16 +24,14 @@ from skillgym_action.model.suite import BenchmarkSuite
 from skillgym_action.model.totals import totals
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.results.mapping import MEANINGS, read, write
-from skillgym_action.results.rates_schema import ArmAssertionEntry, ArmCaseEntry, UpliftEntry
 from skillgym_action.results.results_file import by_runner
+from skillgym_action.results.run_schema import ArmAssertionEntry, ArmCaseEntry, RunEntry, SuitesFromEntry, UpliftEntry
 from skillgym_action.results.schema import (
     ResultEntry,
     Results,
-    RunEntry,
     RunnerHead,
     SuiteEntry,
     SuiteHead,
-    SuitesFromEntry,
     TotalsEntry,
     WarningEntry,
 )

@@ -9,23 +9,19 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from skillgym_action.model.comparison import is_flaky
 from skillgym_action.model.errors import Location, Problem
-from skillgym_action.model.execution import SelectionSummary
 from skillgym_action.model.json_codec import as_json
-from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.judgement import Failure, Judgement, Outcome
 from skillgym_action.model.limits import (
     MAX_FINAL_OUTPUT_CHARACTERS,
     MAX_QUARANTINE_TEXT_CHARACTERS,
     MAX_STORED_SESSIONS,
 )
-from skillgym_action.model.plugin_table import PlugIn
-from skillgym_action.model.report import AttemptShare, LimitSettings, RunReport, StoppedForFutility, SuitesFrom, Verdict
 from skillgym_action.model.result import (
     SCORE_DIGITS,
     Attempt,
@@ -40,14 +36,11 @@ from skillgym_action.model.result import (
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
-from skillgym_action.model.shard_plan import WholePlan
 from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
 from skillgym_action.model.verdicts import GREEN, FailureClass, Status
 from skillgym_action.results.mapping import (
     COMMIT,
     DIGEST,
-    NAME,
-    SHARD,
     SHARED,
     SHORT_DIGEST,
     WEB_ADDRESS,
@@ -60,7 +53,6 @@ from skillgym_action.results.mapping import (
     MappedModel,
     Path,
     Rate,
-    Seconds,
     Several,
     State,
     Text,
@@ -68,22 +60,17 @@ from skillgym_action.results.mapping import (
     Usd,
     read,
 )
-from skillgym_action.results.rates_schema import (
+from skillgym_action.results.run_schema import (
+    JudgeEntry,
     RateEntry,
-    RegressionEntry,
+    RunEntry,
     SamplesEntry,
-    UpliftEntry,
+    TokensEntry,
     rate_of,
-    regression_of,
     several_samples,
 )
-from skillgym_action.results.statistics.rates import trigger_rates
 from skillgym_action.text.escaping import tail
 
-if TYPE_CHECKING:
-    from skillgym_action.results.statistics.rates import RateEstimate, TriggerRates
-
-_OneOrMore = Annotated[int, Field(ge=1, le=10**9)]
 _Sentence = Annotated[str, Field(max_length=MAX_QUARANTINE_TEXT_CHARACTERS)]
 
 # --- values that are computed when a file is written ------------------------------------------------
@@ -152,36 +139,6 @@ def count_of(status: Status) -> FieldSource:
     return FieldSource(compute=lambda totals: totals.counts[status])
 
 
-class _TriggerShare(NamedTuple):
-    rate: float
-    low: float
-    high: float
-
-
-class _TriggerRates(NamedTuple):
-    suite: str
-    runner_id: str
-    queries: int
-    runs: int
-    recall: _TriggerShare | None
-    precision: _TriggerShare | None
-    accuracy: _TriggerShare | None
-
-
-def trigger_rates_of(report: RunReport) -> tuple[_TriggerRates, ...]:
-    """The rates as the file has them; () without trigger queries."""
-    return tuple(map(_trigger_rates, trigger_rates(report.results)))
-
-
-def _trigger_rates(found: TriggerRates) -> _TriggerRates:
-    shares = map(_trigger_share, (found.recall, found.precision, found.accuracy))
-    return _TriggerRates(found.suite, found.runner, found.queries, found.runs, *shares)
-
-
-def _trigger_share(found: RateEstimate | None) -> _TriggerShare | None:
-    return _TriggerShare(found.rate, *found.interval) if found else None
-
-
 # --- the file ---------------------------------------------------------------------------------------
 
 
@@ -189,259 +146,62 @@ class ToolEntry(MappedModel):
     """The program that ran the suites."""
 
     name: Literal["skillgym-action"]
+    """Name of the program."""
     version: Id
-
-
-class DecisionEntry(MappedModel):
-    """Green or red, and why in words. ``passed``: whether the exit code is 0, also of a run that was ``not-gated``.
-
-    Results that are ``unverified`` have not passed, although the exit code is 0.
-    """
-
-    verdict: Verdict | None = None
-    passed: bool
-    exit_code: Annotated[int, Field(ge=0, le=255)]
-    reasons: Several[Text]
-
-
-class StoppedEntry(MappedModel):
-    """That the run was stopped for futility after ``repetitions`` of ``planned`` ones; some executions have all."""
-
-    noun: ClassVar = StoppedForFutility
-
-    repetitions: Annotated[int, Field(ge=1, le=10**6)]
-    planned: Annotated[int, Field(ge=1, le=10**6)]
-
-
-class SuitesFromEntry(MappedModel):
-    """The folder that suites and the configuration were read from, such as a checkout of the base commit.
-
-    Suites of the checkout that agents worked on: ``added`` are not in the folder and were not run; of ``changed`` and
-    ``removed`` the folder's were run.
-    """
-
-    noun: ClassVar = SuitesFrom
-
-    folder: Id
-    commit: Annotated[str, Field(pattern=COMMIT)] | None = None
-    added: Several[Path] = ()
-    changed: Several[Path] = ()
-    removed: Several[Path] = ()
-    configuration_differs: Annotated[bool, FieldSource(always=True)] = False
-
-
-class LimitsEntry(MappedModel):
-    """Limits of all sessions: ``timeout`` in seconds, ``maxSteps`` in model rounds, and what exceeding them means.
-
-    ``defaultTimeout``, in seconds, holds where no suite, case or runner has a time limit.
-    """
-
-    noun: ClassVar = LimitSettings
-
-    default_timeout: Seconds
-    timeout: Seconds | None = None
-    max_steps: Annotated[int, Field(ge=1, le=10**9)] | None = None
-    on_limit: Annotated[Literal["failed", "errored"], FieldSource(always=True)] = "failed"
-
-
-class TokensEntry(MappedModel):
-    """Tokens on one scale for all agents; null is unknown."""
-
-    input: Annotated[Count | None, FieldSource(attribute="input_tokens")]
-    output: Annotated[Count | None, FieldSource(attribute="output_tokens")]
-    reasoning: Annotated[Count | None, FieldSource(attribute="reasoning_tokens")]
-    cache: Annotated[Count | None, FieldSource(attribute="cache_tokens")]
-    total: Annotated[Count | None, FieldSource(attribute="total_tokens")]
-
-
-class ArmSpendingEntry(MappedModel):
-    """What all executions of an arm took; ``durationMs`` of all sessions, ``tokens`` as in totals."""
-
-    arm: Id
-    executions: Count
-    sessions: Count
-    cost_usd: Usd | None
-    cost_complete: bool
-    tokens: TokensEntry
-    duration_ms: Count
-
-
-class AttemptShareEntry(MappedModel):
-    """What an attempt of the job contributed: sessions in this file, and their cost; null is unknown.
-
-    ``repeated``: its sessions that are not in this file, since a later attempt runs them again.
-    """
-
-    noun: ClassVar = AttemptShare
-
-    number: AttemptNumber
-    sessions: Count
-    cost_usd: Usd | None
-    repeated: Count = 0
-    repeated_cost_usd: Usd | None = 0.0
-
-
-class JudgeEntry(MappedModel):
-    """The model that graders asked: as configured, and in ``versions`` what its service called it in replies.
-
-    ``votes`` is the number of answers that were asked for per question.
-    """
-
-    noun: ClassVar = JudgeInfo
-
-    api: Id
-    model: Id
-    versions: Several[Id] = ()
-    votes: Annotated[int, Field(ge=1, le=10**6), FieldSource(always=True)] = 1
-
-
-class SelectionEntry(MappedModel):
-    """``selected`` of ``total`` executions. ``leftOut``: those that are not in the run.
-
-    ``unstored``: executions that were not selected and ran, since the store had no result of them.
-    """
-
-    noun: ClassVar = SelectionSummary
-
-    selected: Count
-    total: Count
-    reason: Text
-    base: Annotated[str, Field(pattern=COMMIT)] | None = None
-    left_out: Count = 0
-    unstored: Count = 0
-
-
-class ShareEntry(MappedModel):
-    """A share of runs, with the interval that has the true one with 95 % confidence (Wilson)."""
-
-    rate: Rate
-    low: Rate
-    high: Rate
-
-
-class TriggerRatesEntry(MappedModel):
-    """The trigger queries of a suite on a runner; null where no run tells.
-
-    ``recall``: of the runs of queries that have to load the skill, the share that did; ``precision``: of the runs that
-    loaded it, the share that had to; ``accuracy``: of all judged runs, the share that did what was expected.
-    """
-
-    suite: Path
-    runner_id: Id
-    queries: Count
-    runs: Annotated[int, Field(ge=0)]
-    recall: ShareEntry | None
-    precision: ShareEntry | None
-    accuracy: ShareEntry | None
-
-
-class WholePlanEntry(MappedModel):
-    """What shards of one run have in common. ``digest``: of the names and repetitions of all ``executions``."""
-
-    noun: ClassVar = WholePlan
-
-    executions: Count
-    digest: Annotated[str, Field(pattern=DIGEST)]
-    repeat: _OneOrMore
-    require: _OneOrMore | Literal["all", "any"]
-    retry: Count
-
-
-class PlugInEntry(MappedModel):
-    """A plug-in that the run used: what it is in the tool, and the package that it is from."""
-
-    noun: ClassVar = PlugIn
-
-    kind: Literal["agents", "formats", "reporters", "sandboxes"]
-    name: Id
-    package: Id
-    version: Id
-
-
-class RunEntry(MappedModel):
-    """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
-
-    ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
-    status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
-    regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
-    queries. ``attempts``: of a job on GitHub. ``uplifts``: comparisons of arms; ``arms``: what each of them took.
-    ``unchanged``: that nothing ran, since no skill or case has changed. ``selection``: which executions
-    ``--changed-only`` has selected. ``slowed``: providers that reported rate limits. ``plugIns``: those it used.
-    """
-
-    noun: ClassVar = RunReport
-
-    id: Annotated[str, Field(max_length=255, pattern=NAME)]
-    status: Annotated[
-        Literal["finished", "cancelled"],
-        FieldSource(read=False, compute=lambda report: "cancelled" if report.cancelled else "finished"),
-    ]
-    started_at: Time
-    ended_at: Time
-    duration_ms: Count
-    command: Id
-    commit: Annotated[str, Field(pattern=COMMIT)] | None = None
-    merge_parents: Several[Annotated[str, Field(pattern=COMMIT)]] = ()
-    shard: Annotated[str, Field(pattern=SHARD)] | None = None
-    plan_digest: Annotated[str, Field(pattern=DIGEST)] | None = None
-    whole_plan: WholePlanEntry | None = None
-    incomplete: Several[Text] = ()
-    missing_shards: Several[Annotated[str, Field(pattern=SHARD)]] = ()
-    stopped_early: bool = False
-    stopped_for_futility: StoppedEntry | None = None
-    suites_from: SuitesFromEntry | None = None
-    comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
-    judge: JudgeEntry | None = None
-    limits: LimitsEntry | None = None
-    uplifts: Annotated[Several[UpliftEntry], FieldSource(read=False)] = ()
-    arms: Annotated[Several[ArmSpendingEntry], FieldSource(compute=RunReport.arm_spending, read=False)] = ()
-    attempts: Several[AttemptShareEntry] = ()
-    unchanged: Text | None = None
-    selection: SelectionEntry | None = None
-    slowed: Several[Text] = ()
-    plug_ins: Several[PlugInEntry] = ()
-    triggers: Annotated[Several[TriggerRatesEntry], FieldSource(read=False, compute=trigger_rates_of)] = ()
-    decision: Annotated[DecisionEntry | None, FieldSource(read=False)]
-
-    def attributes(self) -> dict[str, object]:
-        return {"cancelled": self.status == "cancelled"}
+    """Version of the program."""
 
 
 class TotalsEntry(MappedModel):
-    """Sums. ``costUsd`` is the known part, ``costComplete`` whether that is all.
-
-    Cost, tokens and retries are those of all executions; the rest leaves out other arms and quarantine. ``passRate``
-    is the mean over cases of the share of their judged sessions that passed, cases that are expected to fail left out;
-    see ``rate``. ``flaky``: executions whose sessions differ.
-    """
+    """Sums. Cost, tokens and retries are those of all executions; the rest leaves out other arms and quarantine."""
 
     executions: Count
+    """Number of executions, excluding those in quarantine and those in non-deciding arms."""
     judged: Count
+    """Number of executions that were judged: those that are neither `errored` nor `skipped`."""
     passed: Annotated[Count, count_of(Status.PASSED)]
+    """Number of executions with the status `passed`."""
     failed: Annotated[Count, count_of(Status.FAILED)]
+    """Number of executions with the status `failed`."""
     expected_failed: Annotated[Count, count_of(Status.EXPECTED_FAILED)]
+    """Number of executions with the status `expected-failed`."""
     unexpected_passed: Annotated[Count, count_of(Status.UNEXPECTED_PASSED)]
+    """Number of executions with the status `unexpected-passed`."""
     errored: Annotated[Count, count_of(Status.ERRORED)]
+    """Number of executions with the status `errored`."""
     skipped: Annotated[Count, count_of(Status.SKIPPED)]
+    """Number of executions with the status `skipped`."""
     pass_rate: Rate | None
+    """The [pass rate](../explanation/statistics.md#pass-rates); null if it includes no judged case."""
     rate: Annotated[RateEntry | None, FieldSource(compute=rate_of, read=False)] = None
+    """Data about the pass rate: the numbers of cases and sessions, and the 95 % intervals. Cases that are expected to
+    fail are not included."""
     flaky: Count = 0
+    """Number of [flaky](../how-to/flaky-cases.md) executions."""
     cost_usd: Usd | None
+    """Known part of the cost in US dollars; null if no cost is known."""
     cost_complete: bool
+    """Whether the whole cost is known."""
     tokens: TokensEntry
+    """Tokens of all executions: the sums of the values in their `usage`."""
     retries: Count
+    """Number of sessions that were retries."""
 
 
 class RunnerHead(MappedModel):
-    """A configured agent. ``version`` is that of its executions."""
+    """A configured agent."""
 
     noun: ClassVar = Runner
     parts: ClassVar = {"agent": AgentConfig}
 
     id: Id
+    """Id of the runner, as configured."""
     agent: Annotated[Id, FieldSource(attribute="agent.type")]
+    """Type of the agent."""
     model: Annotated[Id | None, FieldSource(attribute="agent.model")]
+    """Model as configured or, if the agent's CLI selects the model, the first model that an execution reports; null if
+    unknown."""
     version: Annotated[Id | None, FieldSource(read=False)]
+    """Version of the agent's CLI: the first version that an execution reports; null if unknown."""
 
 
 class RunnerEntry(TotalsEntry, RunnerHead):
@@ -449,13 +209,16 @@ class RunnerEntry(TotalsEntry, RunnerHead):
 
 
 class LocationEntry(MappedModel):
-    """A place in a file, relative to the repository root; lines and columns count from 1."""
+    """A place in a file."""
 
     noun: ClassVar = Location
 
     path: Path
+    """Path of the file, relative to the root of the repository."""
     line: LineOrColumn | None = None
+    """Line number in the file, counted from 1."""
     column: LineOrColumn | None = None
+    """Column number in the line, counted from 1."""
 
 
 class FailureClassEntry(MappedModel):
@@ -464,7 +227,9 @@ class FailureClassEntry(MappedModel):
     noun: ClassVar = FailureClass
 
     id: Id
+    """Id of the failure class."""
     label: Id
+    """Name of the failure class in reports."""
 
 
 class ErrorEntry(MappedModel):
@@ -473,186 +238,269 @@ class ErrorEntry(MappedModel):
     noun: ClassVar = Failure
 
     name: Id
+    """Kind of the failure."""
     message: Text
+    """Description of the failure."""
     location: Annotated[LocationEntry | None, FieldSource(convert=in_repository)] = None
+    """Location of the failure, if it is known and inside the repository."""
 
 
 class OutcomeEntry(MappedModel):
-    """One assertion's answer; ``passed`` null: it could not be evaluated.
-
-    ``votes``: whether each answer of the judge passes it, where there was to be more than one; null: no answer.
-    """
+    """One assertion's answer."""
 
     noun: ClassVar = Outcome
 
     assertion: Text
+    """Name of the assertion."""
     type: Id
+    """Type of the assertion."""
     passed: bool | None
+    """Whether the assertion passed; null if it could not be evaluated."""
     score: Annotated[float | None, FieldSource(convert=rounded)] = None
+    """Score of the assertion, 0 to 1, if the case has a threshold."""
     weight: Annotated[float, Field(ge=0)] = 1.0
+    """Weight of the assertion's score in the score of the case."""
     explanation: Text
+    """Why the assertion passed or failed, or could not be evaluated."""
     evidence: Text | None = None
+    """Evidence for the explanation, such as lines of a file."""
     location: Annotated[LocationEntry | None, FieldSource(convert=in_repository)] = None
+    """Location at which the assertion is defined."""
     failure_class: FailureClassEntry | None = None
+    """The failure class that the suite sets for the assertion."""
     vacuous: bool = False
+    """True if the assertion passed but [measures nothing](x-bench.md#verdict)."""
     advisory: bool = False
+    """True if the outcome is only shown in reports and [does not affect](skill-evals.md#assertions) the status."""
     judge: JudgeEntry | None = None
+    """The judge that was asked about the assertion, if it answered."""
     votes: Several[bool | None] = ()
+    """If the judge was asked for several votes: for each vote, whether the assertion passed, or null if there was no
+    usable answer."""
 
 
 class UsageEntry(MappedModel):
-    """Tokens and characters of an execution, averages over repetitions; null is unknown."""
+    """Tokens and characters of an execution, averages over repetitions."""
 
     noun: ClassVar = Usage
 
     input_tokens: Count | None
+    """Input tokens, including cached tokens; null if unknown."""
     output_tokens: Count | None
+    """Output tokens without reasoning tokens; null if unknown."""
     reasoning_tokens: Count | None
+    """Reasoning tokens; null if unknown."""
     cache_tokens: Count | None
+    """Input tokens that were read from a cache; null if unknown."""
     total_tokens: Count | None
+    """Input, output and reasoning tokens, without cached tokens; null if unknown."""
     input_chars: Count
+    """Number of characters of the agent's input."""
     output_chars: Count
+    """Number of characters of the agent's output."""
     reasoning_chars: Count
+    """Number of characters of the agent's reasoning."""
 
 
 class AttemptEntry(MappedModel):
-    """One session of an execution. ``held``: in an arm, whether each assertion held, in the order of the outcomes.
-
-    ``score``: of a case with a threshold. ``runAttempt``: the attempt of the job on GitHub that ran it.
-    """
+    """One session of an execution."""
 
     noun: ClassVar = Attempt
 
     repetition: Count
+    """Number of the repetition, counted from 1."""
     session: Count
+    """Number of the session in its repetition, counted from 1; number 2 is the first retry."""
     status: State
+    """Status of the session."""
     failure_class: FailureClassEntry | None = None
+    """Failure class of the session, if it has one."""
     message: Text | None = None
+    """The reason for the status, if the status is not `passed`."""
     duration_ms: Count
+    """Duration of the session in milliseconds."""
     artifact_dir: Annotated[ArtifactDir, FieldSource(attribute="directory")]
+    """Folder of the session's artifacts, relative to the run directory."""
     held: Several[bool | None] = ()
+    """With arms: for each [compared](../how-to/arms.md#what-is-reported) assertion, whether the comparison counts it as
+    passed, or null if it could not be evaluated."""
     score: Annotated[float | None, FieldSource(convert=rounded)] = None
+    """Score of the session, 0 to 1, if the case has a threshold."""
     run_attempt: AttemptNumber | None = None
+    """In a job on GitHub, the number of the [job attempt](../../GLOSSARY.md) in which the session ran."""
 
 
 class FindingEntry(MappedModel):
-    """Something in a file of a session's artifacts that people should know of.
-
-    ``leak-detected``: a key, in whose place the file has ``***``. ``addresses-judge``: text that addresses the judge.
-    ``other-model``: another model answered than the one asked for. ``mcp-server``: an MCP server could not be used.
-    ``background``: the agent did not wait for work in the background. ``exit``: after its result, its
-    process did not end with exit code 0.
-    """
+    """Something in a file of a session's artifacts that people should know of."""
 
     noun: ClassVar = Finding
 
     id: FindingId
+    """What was found: a leaked key, text that addresses the judge, another model than the one asked for, an MCP server
+    that could not be used, work in the background that was not waited for, or a process that did not end with exit code
+    0 after its result. In the artifact, a leaked key is replaced with `***`."""
     kind: Id
+    """Kind of the leaked key, or of the text that addresses the judge; otherwise which model answered instead of which,
+    the name of the server, the work, or how the process ended."""
     where: Text
+    """Path of the artifact in the session's folder. For `addresses-judge`, the path is followed by the name of the text
+    in the question."""
 
 
 class InputsEntry(MappedModel):
-    """Digests of what an execution was given: of its prompt, assertions, workspace, and of a suite program.
-
-    ``whole``: of everything that its sessions and their judgement depend on; it decides about reuse. ``plugIns``: in
-    words, with their versions.
-    """
+    """Digests of what an execution was given."""
 
     noun: ClassVar = CaseInputs
 
     prompt: Annotated[str, Field(pattern=SHORT_DIGEST)]
+    """Digest of the prompt."""
     assertions: Annotated[str, Field(pattern=SHORT_DIGEST)]
+    """Digest of the assertions."""
     workspace: Annotated[str, Field(pattern=SHORT_DIGEST)]
+    """Digest of the settings and files from which the workspace is created."""
     program: Annotated[str, Field(pattern=SHORT_DIGEST)] | None = None
+    """Digest of the suite, if the suite is a program."""
     whole: Annotated[str, Field(pattern=SHORT_DIGEST)] | None = None
+    """Digest of all inputs on which the sessions and their judgement depend. An execution can
+    [reuse](command-line.md#reusing-results) an earlier result with the same digest. Absent if a part of the inputs is
+    unknown."""
     plug_ins: Annotated[str, Field(max_length=4_096)] | None = None
+    """The plug-ins of the agent, the format and the sandbox, with their packages and versions."""
 
 
 class ReusedEntry(MappedModel):
-    """The run that a result was taken from; ``samples``: whether each of its judged repetitions passed.
-
-    ``costUsd``: what its sessions cost then.
-    """
+    """The run that a result was taken from."""
 
     noun: ClassVar = Reused
 
     commit: Annotated[str, Field(pattern=COMMIT)]
+    """SHA of the commit of the earlier run."""
     at: Time
+    """Start time of the earlier run, in ISO 8601, UTC."""
     samples: Annotated[Several[bool], Field(min_length=1, max_length=MAX_STORED_SESSIONS)]
+    """For each judged repetition of the execution in the earlier run, whether it passed."""
     link: Annotated[str, Field(max_length=2_048, pattern=WEB_ADDRESS)] | None = None
+    """URL of the earlier run."""
     cost_usd: Usd | None = None
+    """Cost of the sessions in the earlier run, in US dollars."""
 
 
 class QuarantineItem(MappedModel):
-    """Why the execution decides nothing, whose task it is, and the last day of it, in UTC."""
+    """Why the execution decides nothing."""
 
     noun: ClassVar = Quarantine
 
     reason: _Sentence
+    """Reason for the quarantine."""
     owner: _Sentence
+    """Person or team that has to fix the case."""
     expires: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    """Last day of the quarantine, in UTC."""
     issue: Annotated[str, Field(max_length=MAX_QUARANTINE_TEXT_CHARACTERS, pattern=r"^https?://[!-~]+$")] | None = None
+    """URL of the issue about the case."""
 
 
 class TriggerEntry(MappedModel):
-    """The runs of a trigger query: a skill under test was loaded in so many of those judged."""
+    """The runs of a trigger query."""
 
     noun: ClassVar = TriggerCounts
 
     should_trigger: bool
+    """Whether the skill should be loaded."""
     loaded: Count
+    """Number of judged repetitions in which the agent loaded the skill."""
     judged: Count
+    """Number of judged repetitions."""
 
 
 class ResultEntry(MappedModel):
-    """One execution. ``runnerId`` is null for a case that could not be used; ``finalOutput`` is the end of it.
-
-    ``index`` is its place in the plan, of which a shard has only some. ``samples`` is there if several count;
-    ``flaky``: at least 5 of them with mixed results, or a pass only after a retry. ``arm``: the name of its arm.
-    ``title``: what people call the case; ``metadata``: what the suite says about it. ``reused``: it was not run, but
-    taken from an earlier run.
-    """
+    """One execution."""
 
     noun: ClassVar = Result
     parts: ClassVar = {"judgement": Judgement, "cost": Cost}
 
     index: Annotated[Count | None, FieldSource(read=False)] = None
+    """Position of the execution in the plan, counted from 0; in merged runs of several plans, the position in the
+    file."""
     case_id: Annotated[Id, SHARED]
+    """Id of the case, unique in its suite."""
     title: Text | None = None
+    """Title of the case, if the suite sets one."""
     metadata: Annotated[dict[str, Any] | None, FieldSource(convert=json_object)] = None
+    """Metadata of the case, if the suite sets some: keys and values of the author's choice."""
     arm: Id | None = None
+    """Name of the arm, if the suite has arms."""
     runner_id: Annotated[Id | None, FieldSource(attribute="runner", convert=attrgetter("id"), read=False)]
+    """Id of the runner; null for an invalid case."""
     tags: Annotated[Several[Id], SHARED]
+    """Tags of the case, including those of its suite."""
     location: Annotated[LocationEntry, FieldSource(compute=case_location)]
+    """Location at which the case is defined."""
     status: Annotated[State, FieldSource(attribute="judgement.status")]
+    """The [status](#statuses) of the execution."""
     passed: Annotated[bool, FieldSource(attribute="judgement.status", convert=GREEN.__contains__, read=False)]
+    """Whether the execution is green."""
     expected_fail: bool = False
+    """Whether the case expects a failure."""
     score: Annotated[float | None, FieldSource(attribute="judgement.score", convert=rounded)] = None
+    """Score of the case, 0 to 1, if the case has a threshold and could be judged."""
     threshold: Annotated[Rate | None, FieldSource(attribute="judgement.threshold")] = None
+    """Threshold of the case, if the case has one and could be judged."""
     failure_origin: Annotated[Id | None, FieldSource(attribute="judgement.origin")] = None
+    """Origin of the failure, such as `assertion`, `runner` or `limit`."""
     failure_class: Annotated[FailureClassEntry | None, FieldSource(attribute="judgement.failure_class")] = None
+    """The [failure class](#failure-classes) of the execution, if it has one."""
     error: Annotated[ErrorEntry | None, FieldSource(read=False, compute=error_of)] = None
+    """The reason for the status, if the status is not `passed`."""
     outcomes: Annotated[Several[OutcomeEntry], FieldSource(attribute="judgement.outcomes")]
+    """Outcomes of the assertions in the session that decided the status."""
     duration_ms: Count
+    """Mean duration of the green sessions in milliseconds or, if no session is green, of the last session of each
+    repetition."""
     usage: UsageEntry
+    """Mean numbers of tokens and characters of a session, over the same sessions as in `durationMs`."""
     cost_usd: Annotated[Usd | None, FieldSource(attribute="cost.usd")]
+    """Total cost of all sessions in US dollars, including questions to the [judge](configuration.md#the-judge); null if
+    a part of this cost is unknown."""
     cost_source: Annotated[
         Literal["reported", "computed", "unknown"], FieldSource(attribute="cost.source", always=True)
     ] = "unknown"
+    """Source of the cost. `reported`: the agent reported the cost. `computed`: at least a part of it, such as the cost
+    of the judge, was computed from prices."""
     model: Id | None
+    """Model that the agent reports or, if it reports none, the model with which it was started; null if both are
+    unknown."""
     version: Id | None = None
+    """Version of the agent's CLI, as the agent reports it."""
     session_id: Id | None = None
+    """Id of the session that decided the status, as the agent reports it."""
     attempts: Several[AttemptEntry]
+    """All sessions of the execution, in the order in which they ran; empty for a reused result."""
     samples: Annotated[SamplesEntry | None, FieldSource(compute=several_samples, read=False)] = None
+    """Counts of passed and judged sessions without retries; present only if there are several of them."""
     flaky: Annotated[bool, FieldSource(compute=is_flaky, read=False)] = False
+    """Whether the execution is [flaky](../how-to/flaky-cases.md)."""
     findings: Several[FindingEntry] = ()
+    """Findings: [leaked keys](#leaked-keys), [text that addresses the judge](#text-that-addresses-the-judge), and
+    differences of the [environment](#environment-of-a-session)."""
     trigger: TriggerEntry | None = None
+    """For a [trigger query](skills-under-test.md#trigger-queries): in how many repetitions the agent loaded the
+    skill."""
     quarantine: QuarantineItem | None = None
+    """For a result in [quarantine](../how-to/flaky-cases.md): the entry in the quarantine file."""
     inputs: InputsEntry | None = None
+    """With a [store](command-line.md#baselines): digests that show whether the inputs of two runs are equal. Each
+    digest has 16 hexadecimal digits."""
     reused: ReusedEntry | None = None
+    """For a result that was [reused from the store](command-line.md#reusing-results): the earlier run. Such a result
+    has empty `attempts` and `outcomes`, and its own `costUsd` is null."""
     artifact_dir: Annotated[ArtifactDir | None, FieldSource(attribute="directory")]
+    """Folder with the artifacts of the session that decided the status, relative to the run directory; null if there
+    are no artifacts."""
     prompt: Annotated[Text, SHARED] | None = None
+    """The prompt of the case."""
     final_output: Annotated[Text | None, FieldSource(convert=end_of_output)] = None
+    """The last {MAX_FINAL_OUTPUT_CHARACTERS:,} characters of the agent's final output."""
 
     def attributes(self) -> dict[str, object]:
         """Return failure and reason; see ``error_of``."""
@@ -664,30 +512,37 @@ class ResultEntry(MappedModel):
 
 
 class SuiteHead(MappedModel):
-    """A suite. ``digest``, ``templateDigest`` and ``changed``: see ``SuiteEntry``."""
+    """A suite."""
 
     noun: ClassVar = BenchmarkSuite
 
     path: Path
+    """Path of the suite, relative to the root of the repository."""
     name: Id
+    """Name of the suite."""
     format: Id
+    """Format of the suite."""
     digest: Annotated[str, Field(pattern=DIGEST)] | None = None
+    """SHA-256 of the suite file, in hexadecimal digits. For an AgentV suite with tests in other files: SHA-256 of the
+    list of these files and their digests."""
     template_digest: Annotated[str, Field(pattern=DIGEST)] | None = None
+    """SHA-256 of the list of the files in the workspace templates and their digests, in hexadecimal digits."""
     changed: SuiteChange | None = None
+    """After a [comparison](command-line.md#suites-of-stored-runs) with a checkout: how the suite differs from the suite
+    in the checkout. `differs`: it has another digest, or none. `added`: it is not in the checkout."""
 
 
 class SuiteEntry(SuiteHead):
-    """A suite and the results of its cases, in the order of the plan.
-
-    ``digest`` is the SHA-256 of its file, or of a list of its files where its cases are in several;
-    ``templateDigest`` that of a list of the files in its workspace templates. ``changed`` says why the suite is not one
-    of the commit it was compared with; see ``SuiteChange``. ``otherArms``: results of arms that do not decide, and
-    ``quarantined``: results in quarantine. Of both only cost, tokens and retries are in totals.
-    """
+    """A suite and the results of its cases, in the order of the plan."""
 
     results: Several[ResultEntry]
+    """Results of the suite, one entry for each execution."""
     other_arms: Several[ResultEntry] = ()
+    """Results in non-deciding [arms](../how-to/arms.md). The totals include only the cost, the tokens and the retries
+    of these results."""
     quarantined: Several[ResultEntry] = ()
+    """Results in [quarantine](../how-to/flaky-cases.md). The totals include only the cost, the tokens and the retries
+    of these results."""
 
 
 class WarningEntry(MappedModel):
@@ -696,9 +551,13 @@ class WarningEntry(MappedModel):
     noun: ClassVar = Problem
 
     path: Annotated[Path | None, part_of_location("path")] = None
+    """Path of the file that the warning is about, relative to the root of the repository."""
     line: Annotated[LineOrColumn | None, part_of_location("line")] = None
+    """Line number in the file, counted from 1."""
     column: Annotated[LineOrColumn | None, part_of_location("column")] = None
+    """Column number in the line, counted from 1."""
     message: Annotated[Text, FieldSource(compute=lambda problem: str(replace(problem, location=None)))]
+    """Text of the warning."""
 
     def attributes(self) -> dict[str, object]:
         if self.path is None:
@@ -710,12 +569,21 @@ class Results(MappedModel):
     """A results file."""
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
+    """Version of the schema of this file."""
     tool: ToolEntry
+    """The program that wrote the file."""
     run: RunEntry
+    """The run: when and how it ran, what it was compared with, and its verdict."""
     totals: TotalsEntry
+    """Sums and rates over the executions of the run. Cost, tokens and retries include all executions; all other values
+    exclude executions in [quarantine](../how-to/flaky-cases.md) and in non-deciding [arms](../how-to/arms.md)."""
     runners: Several[RunnerEntry]
+    """The runners of the run, each with the totals of its executions."""
     suites: Several[SuiteEntry]
+    """The suites of the run with their results, in the order of the plan."""
     warnings: Several[WarningEntry]
+    """Warnings of the run, such as a warning about an unknown key, or about a file that is probably intended as a suite
+    but does not run."""
 
 
 def results_schema() -> dict[str, object]:

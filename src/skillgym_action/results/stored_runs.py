@@ -21,7 +21,7 @@ from skillgym_action.results.journal_file import JOURNAL
 from skillgym_action.results.mapping import read
 from skillgym_action.results.results_reader import WHAT_A_RUN_IS, read_results, restored
 from skillgym_action.results.run_files import is_folder, matching, open_file
-from skillgym_action.results.schema import LimitsEntry, StoppedEntry
+from skillgym_action.results.run_schema import LimitsEntry, StoppedEntry
 from skillgym_action.system.files.checkout import Checkout
 from skillgym_action.system.files.globs import ANY_DEPTH, is_pattern
 from skillgym_action.text.documents.user_files import PLAIN_PATH

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result, SessionResult
     from skillgym_action.model.suite import BenchmarkCase, TriggerRule
     from skillgym_action.results.journal import Journal
-    from skillgym_action.settings.slices import ExecuteOptions
+    from skillgym_action.settings.settings import ExecuteOptions
 
 REPRESENTATIVE = (Status.FAILED, Status.UNEXPECTED_PASSED)
 MIN_TRIGGER_RUNS = 2

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Capture, Invocation
     from skillgym_action.model.suite import CaseConversation
     from skillgym_action.services import Services
-    from skillgym_action.settings.slices import ExecuteOptions
+    from skillgym_action.settings.settings import ExecuteOptions
     from skillgym_action.workspaces.workspace import Changes, SessionWorkspace
 
 MIN_TURN_SECONDS = 1.0  # for a turn of a conversation, whatever the turns before it have left of the session's time

@@ -9,7 +9,7 @@ from skillgym_action.sessions.hooks import shared_workspace_name
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Plan
-    from skillgym_action.settings.slices import ExecuteOptions
+    from skillgym_action.settings.settings import ExecuteOptions
 
 
 def interleaved_serial_groups(plan: Plan, options: ExecuteOptions, *, one_user: bool) -> list[tuple[Execution, ...]]:

@@ -386,12 +386,19 @@ class EntrySection(BaseModel):
     )
 
     case: Pattern
+    """Ids of the cases that are in quarantine."""
     suite: Pattern | None = None
+    """Paths of the suites to which the entry applies."""
     runner: Pattern | None = None
+    """Ids of the runners to which the entry applies."""
     reason: Sentence
+    """Reason why the case is in quarantine."""
     owner: Sentence
+    """Person or team that has to fix the case."""
     issue: Annotated[Sentence, AfterValidator(_address), WithJsonSchema(_ADDRESS_TEXT)] | None = None
+    """URL of the issue about the problem."""
     expires: Annotated[date, BeforeValidator(_day), WithJsonSchema(matching(f"^{_DAY.pattern}$") | {"format": "date"})]
+    """Last day of the quarantine, in UTC; at most {MAX_QUARANTINE_DAYS} days in the future."""
 
 
 class QuarantineSections(BaseModel):
@@ -400,6 +407,7 @@ class QuarantineSections(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, json_schema_extra=FREE_KEYS)
 
     quarantine: Annotated[tuple[EntrySection, ...], Field(max_length=MAX_QUARANTINE_ENTRIES)]
+    """List of entries. If several entries match an execution, the first of them applies."""
 
 
 def quarantine_path(config: Config, context: LaunchContext) -> Path:

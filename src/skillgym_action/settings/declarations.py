@@ -29,7 +29,7 @@ class Setting:
     ``uses``: who needs it. ``WORKERS`` get it; it is part of the digest for ``REUSE``; the journal has it, since it
     should stay the same with ``RESUME``. ``SESSIONS``: all three. (): neither a session nor a result depends on it.
     ``stage``: the slice of ``Options`` with a field of this name that gets the value; ``REUSE`` and ``RESUME`` need it.
-    ``key``: the section of the configuration whose key of the same name sets it where nothing else does, or its path.
+    ``key``: the section of the configuration whose key of the same name sets it where nothing else does.
     ``example``: of its value in the configuration. ``default``: of the key, in words, if the slice has none.
     ``input``: whether an input of the action sets it; a text is the name of the input if it is not the field's.
     """

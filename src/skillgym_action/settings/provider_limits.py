@@ -24,6 +24,7 @@ class ProviderSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sessions: PositiveInt
+    """Maximum number of sessions that use the provider at the same time."""
 
 
 def _known_provider(name: str) -> str:

@@ -38,13 +38,12 @@ from skillgym_action.settings.option_types import PRINTED, STORED_BASELINE
 from skillgym_action.settings.provider_limits import provider_limits
 from skillgym_action.settings.runners import configured_runners
 from skillgym_action.settings.sandbox_options import configured_container, sandbox_options
-from skillgym_action.settings.settings import all_declared, is_set, settings_for
+from skillgym_action.settings.settings import ExecuteOptions, all_declared, is_set, settings_for
 from skillgym_action.settings.shard_options import with_shard
 from skillgym_action.settings.slices import (
     DEFAULT_FAIL_ON,
     DEFAULT_TIMEOUT,
     EngineOptions,
-    ExecuteOptions,
     GateOptions,
     InstallAgentsOptions,
     Options,
@@ -126,7 +125,7 @@ def options(
         plan=PlanOptions(
             **of_stage("plan", settings),
             cases=settings.case,
-            tags=settings.tag,
+            tags=settings.tag or config.file.run.tags,
             runners=settings.runner,
             configured=tuple(config.file.runners or ()),
             default_timeout=milliseconds / 1000 if milliseconds else DEFAULT_TIMEOUT,
@@ -326,13 +325,9 @@ def _judge(config: Config, environment: Mapping[str, str]) -> JudgeConfig | None
     section = config.file.run.judge
     if section is None:
         return None
-    from skillgym_action.judging.judge.protocols import PROTOCOLS
-    from skillgym_action.model.judge_question import JudgeConfig
+    from skillgym_action.model.judge_question import JUDGE_VARIABLES, JudgeConfig
 
-    protocol = PROTOCOLS[section.api]
-    known = {
-        name: environment[name] for name in (protocol.key_variable, protocol.base_url_variable) if environment.get(name)
-    }
+    known = {name: environment[name] for name in JUDGE_VARIABLES[section.api] if environment.get(name)}
     try:
         env = {**known, **resolved_env(section.env, environment, config, ("run", "judge", "env"))}
         return JudgeConfig(api=section.api, model=section.model, votes=section.votes, env=env, prices=_prices(config))

@@ -5,6 +5,7 @@ Precedence: option or input, then environment, then configuration file, then the
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import (
@@ -76,6 +77,11 @@ from skillgym_action.text.documents.option_values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from skillgym_action.model.report import LimitSettings, StoppedForFutility
+    from skillgym_action.model.session_report import Price
+    from skillgym_action.model.token_snapshots import SnapshotConfig
 
 
 class Settings(BaseModel):
@@ -114,7 +120,7 @@ class Settings(BaseModel):
     ] = None
     tag: Annotated[
         Words,
-        Setting(SELECT, HelpGroup.SELECTION, (), key="run.tags", input="tags"),
+        Setting(SELECT, HelpGroup.SELECTION, (), input="tags"),
         Option("Select only cases with one of these tags.", "TAG[,TAG]", repeatable=True),
     ] = ()
     last_failed: Annotated[
@@ -207,6 +213,8 @@ class Settings(BaseModel):
         Setting((*RUN, "list"), HelpGroup.MACHINES, (), key="run", example="parallel", input=True),
         Option("Order of executions: serial, parallel or isolated-by-runner.", "ORDER"),
     ] = None
+    """Order of executions: one after another (`serial`), in parallel (`parallel`), or in parallel with one session at a
+    time for each runner (`isolated-by-runner`); same as [`--schedule`](command-line.md#schedules)."""
     limit: Annotated[
         ProviderLimitPairs,
         Setting(RUN, HelpGroup.MACHINES, ()),
@@ -253,6 +261,9 @@ class Settings(BaseModel):
             variable=False,
         ),
     ] = None
+    """With the schedule `parallel`, the maximum number of parallel sessions; with `isolated-by-runner`, the maximum
+    number of parallel runners. `--jobs` takes precedence. On a [cluster](engines.md) with the schedule `parallel`,
+    `engine.slots` applies instead."""
 
     # --- how sessions run, and how often
     repeat: Annotated[
@@ -260,11 +271,16 @@ class Settings(BaseModel):
         Setting((*RUN, "list"), HelpGroup.REPETITIONS, (RESUME,), "execute", key="run", example=3, input=True),
         Option("Run each case N times on each runner.", "N"),
     ] = None
+    """Number of times that each case runs on each runner. The number that a suite sets takes precedence over this key,
+    but [`--repeat`](command-line.md#repetitions-and-retries) takes precedence over both. Trigger queries have their own
+    number."""
     require: Annotated[
         Require | None,
         Setting((*RUN, "rejudge"), HelpGroup.REPETITIONS, RESULTS, "execute", key="run", input=True),
         Option("How many repetitions of a case must pass (default: all).", "all|any|M"),
     ] = None
+    """How many repetitions of a case must pass: all of them (`all`), at least one (`any`), or at least the given
+    number; same as [`--require`](command-line.md#repetitions-and-retries)."""
     retry: Annotated[
         NonNegativeInt | None,
         Setting(RUN, HelpGroup.REPETITIONS, RESULTS, "execute", input=True),
@@ -275,11 +291,15 @@ class Settings(BaseModel):
         Setting(RUN, HelpGroup.REPETITIONS, RESULTS, "execute", key="run", input=True),
         Option("End an execution once its result is decided; rates then include only its first session."),
     ] = False
+    """Whether an execution ends as soon as its result is certain, without its remaining repetitions; same as
+    `--stop-early`."""
     stop: Annotated[
         Stop | None,
         Setting(RUN, HelpGroup.REPETITIONS, (RESUME,), "execute", key="run", example="futility", input=True),
         Option("With a baseline: end the run early if a regression has become unlikely.", "futility"),
     ] = None
+    """With `futility`, a run with a baseline ends early if a regression has become unlikely; same as
+    [`--stop`](command-line.md#repetitions-and-retries)."""
     reuse: Annotated[
         Reuse | None,
         Setting(RUN, HelpGroup.REPETITIONS, (), input=True),
@@ -308,6 +328,8 @@ class Settings(BaseModel):
         Setting((*RUN, "rejudge"), HelpGroup.LIMITS, SESSIONS, "execute", key="run", example="errored", input=True),
         Option("Status of a session that exceeds its time, steps or budget: failed (default) or errored.", "STATUS"),
     ] = None
+    """Status of a session that exceeds its time limit, its maximum number of model rounds or its budget; same as
+    [`--on-limit`](command-line.md#limits)."""
     limits: Annotated[
         Limits,
         Setting(RUN, HelpGroup.LIMITS, PLAN, input=True),
@@ -325,11 +347,14 @@ class Settings(BaseModel):
             "USD",
         ),
     ] = None
+    """Maximum cost of the run. Once this amount is spent, no more sessions start. Same as `--max-cost`."""
     allow_partial: Annotated[
         bool,
         Setting(RUN, HelpGroup.LIMITS, (), "execute", key="run", input=True),
         Option("Start even if the forecast is above --max-cost; the run ends once this amount is spent."),
     ] = False
+    """Whether the run starts even if the forecast of its cost is higher than `run.maxCost`; same as
+    `--allow-partial`."""
     maxfail: Annotated[
         PositiveInt | None,
         Setting(RUN, HelpGroup.LIMITS, (), input=True),
@@ -366,6 +391,9 @@ class Settings(BaseModel):
         Setting(GATE, HelpGroup.VERDICT, (), key="run", example=["failed", "errored", "regression"], input=True),
         Option(f"Conditions that fail the run: {', '.join(FAIL_ON)}; or none.", "LIST"),
     ] = None
+    """Conditions that make a run fail; same as [`--fail-on`](command-line.md#conditions-that-fail-a-run). With `none`,
+    none of these conditions applies. Even then, `run.minPassRate`, `run.maxErrorRate` and `run.minUplift` apply, and a
+    run in which no execution could be judged is inconclusive."""
     min_pass_rate: Annotated[
         Rate | None,
         Setting(GATE, HelpGroup.VERDICT, (), "gate", key="run", example=0.8, input=True),
@@ -374,11 +402,14 @@ class Settings(BaseModel):
             "RATE",
         ),
     ] = None
+    """Minimum pass rate, such as 0.8 for 80 %. If the pass rate is lower, the run fails. Same as `--min-pass-rate`."""
     max_error_rate: Annotated[
         Rate | None,
         Setting(GATE, HelpGroup.VERDICT, (), "gate", key="run", example=0.1, input=True),
         Option("Maximum share of errored executions, 0 to 1; above it the run is inconclusive.", "RATE"),
     ] = None
+    """Maximum share of errored executions, such as 0.1 for 10 %. If the share is higher, the run is inconclusive. Same
+    as `--max-error-rate`."""
     min_uplift: Annotated[
         Points | None,
         Setting(GATE, HelpGroup.VERDICT, (), "gate", key="run", example=5, input=True),
@@ -387,6 +418,8 @@ class Settings(BaseModel):
             "POINTS",
         ),
     ] = None
+    """Minimum uplift, which is the difference between two arms in the share of passed assertions. If the uplift is
+    lower, the run fails. Same as [`--min-uplift`](../how-to/arms.md#a-gate)."""
     baseline: Annotated[
         str | None,
         Setting((*DECIDE, "view"), HelpGroup.VERDICT, (), input=True),
@@ -400,6 +433,7 @@ class Settings(BaseModel):
         Setting(DECIDE, HelpGroup.VERDICT, (), "gate", key="run", input=True),
         Option("Run without a comparison if there is no baseline yet."),
     ] = False
+    """Whether the run continues without a comparison if there is no baseline yet; same as `--baseline-optional`."""
     compare_suites: Annotated[
         bool,
         Setting(REPORT, HelpGroup.VERDICT, ()),
@@ -463,6 +497,9 @@ class Settings(BaseModel):
             "WHAT",
         ),
     ] = None
+    """Which files of workspaces the tool stores. `changed`: the changed files of each session. `all`: also the whole
+    workspaces of sessions that are not green, up to a [size](limits.md#agents-and-artifacts). `none`: no files. Same as
+    [`--keep`](command-line.md#output)."""
     record: Annotated[
         str | None,
         Setting(RUN, HelpGroup.REPORTS, (), input=True),
@@ -521,18 +558,31 @@ class Settings(BaseModel):
     comment: Annotated[
         CommentMode | None, Setting((), None, (), "publisher", key="report", example="update", input=True)
     ] = None
+    """What the tool does with the comment of an earlier run. `update`: it updates this comment. `new`: it keeps this
+    comment and writes a new one. `recreate`: it deletes this comment and writes a new one. `off`: the tool writes no
+    comments."""
     comment_when: Annotated[
         CommentWhen | None, Setting((), None, (), "publisher", key="report", example="changes", input=True)
     ] = None
+    """When the tool creates a comment. `always`: in every run. `changes`: if results differ from the baseline or,
+    without a baseline, under the same conditions as with `failures`. `failures`: if an execution is `failed`,
+    `unexpected-passed` or `errored`, or the run does not pass. If the condition is not met, `comment: update` and
+    `comment: recreate` still update an existing comment."""
     comment_id: Annotated[
         str | None, Setting((), None, (), "publisher", key="report", example="nightly", input=True)
     ] = None
+    """Id that distinguishes the comments of several jobs on the same pull request."""
     review_comments: Annotated[
         bool | None, Setting((), None, (), "publisher", key="report", example=True, input=True)
     ] = None
+    """Whether the tool writes review comments on the definitions of cases that are not green, in addition to the
+    comment on the pull request."""
     status: Annotated[StatusMode | None, Setting((), None, (), "publisher", key="report", example="on", input=True)] = (
         None
     )
+    """Whether the tool writes a commit status with the verdict. With `auto`, the tool writes the status only in
+    workflows that are triggered by `workflow_run`, because the check of their jobs does not belong to the commit of the
+    pull request."""
 
     @field_validator("*", mode="before")
     @classmethod
@@ -540,6 +590,37 @@ class Settings(BaseModel):
         """One of the words of a field that has no other values, in upper or lower case."""
         words = words_of(str(info.field_name))
         return known_word(value, words) if words and value is not None else value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExecuteOptions:
+    """What the stage ``execute`` gets: ``Settings`` says what its fields mean. Defaults stand here.
+
+    ``stopped``, ``limits``: of what is judged again. ``prices``: configured ones by model. ``agent_user``: None: the
+    caller. ``provider_limits``: sessions at once. ``resume``: skip sessions that are in the journal.
+    """
+
+    jobs: int = 1
+    schedule: Schedule = "serial"
+    repeat: int = 1
+    require: Require = "all"
+    stop_early: bool = False
+    stop: Stop | None = None
+    stopped: StoppedForFutility | None = None
+    limits: LimitSettings | None = None
+    retry: int = 0
+    on_limit: OnLimit = "failed"
+    max_steps: int | None = None
+    max_cost: float | None = None
+    allow_partial: bool = False
+    maxfail: int | None = None
+    record: Path | None = None
+    agent_user: str | None = None
+    snapshots: SnapshotConfig | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    resume: bool = False
+    keep: Keep = "all"
+    provider_limits: Mapping[str, int] = field(default_factory=dict)
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -24,21 +24,18 @@ if TYPE_CHECKING:
     from skillgym_action.github.options import PublisherOptions
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.keyword_expression import KeywordExpression
-    from skillgym_action.model.report import LimitSettings, RunReport, StoppedForFutility
+    from skillgym_action.model.report import RunReport
     from skillgym_action.model.session import ArtifactSource
-    from skillgym_action.model.session_report import Price
     from skillgym_action.model.shard_plan import ShardPlan
     from skillgym_action.model.suite import BenchmarkSuite
-    from skillgym_action.model.token_snapshots import SnapshotConfig
     from skillgym_action.reports.markdown.report import Templates
     from skillgym_action.reports.markdown.rows import SessionExcerpts
     from skillgym_action.reports.user_templates.renderer import TemplateSources
     from skillgym_action.settings.arm_options import ArmOptions
     from skillgym_action.settings.baseline_options import ReportOptions, ReuseOptions, StoreOptions
     from skillgym_action.settings.changed_options import ChangedOptions
-    from skillgym_action.settings.option_types import Keep, OnLimit, Schedule, Stop
+    from skillgym_action.settings.settings import ExecuteOptions
     from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
-    from skillgym_action.text.documents.option_values import Require
 
 DEFAULT_TIMEOUT = 120.0
 
@@ -186,37 +183,6 @@ class PublishOptions:
     artifacts: ArtifactSource | None = None
     excerpts: SessionExcerpts | None = None
     otlp_content: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExecuteOptions:
-    """How executions run: ``Settings`` says what its fields mean.
-
-    ``stopped``, ``limits``: of what is judged again. ``prices``: configured ones by model. ``agent_user``: None: the
-    caller. ``provider_limits``: sessions at once. ``resume``: skip sessions that are in the journal.
-    """
-
-    jobs: int = 1
-    schedule: Schedule = "serial"
-    repeat: int = 1
-    require: Require = "all"
-    stop_early: bool = False
-    stop: Stop | None = None
-    stopped: StoppedForFutility | None = None
-    limits: LimitSettings | None = None
-    retry: int = 0
-    on_limit: OnLimit = "failed"
-    max_steps: int | None = None
-    max_cost: float | None = None
-    allow_partial: bool = False
-    maxfail: int | None = None
-    record: Path | None = None
-    agent_user: str | None = None
-    snapshots: SnapshotConfig | None = None
-    prices: Mapping[str, Price] = field(default_factory=dict)
-    resume: bool = False
-    keep: Keep = "all"
-    provider_limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from skillgym_action.model.arm import Arm, OverlayFile
 from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.json_codec import camel_case
-from skillgym_action.model.limits import MAX_ARM_PATTERNS, MAX_ARMS, MAX_PATTERN_FOLDERS
+from skillgym_action.model.limits import MAX_ARMS
 from skillgym_action.text.documents.documents import ProgramDocument, validated
 from skillgym_action.text.documents.json_schemas import TEXTS, AlsoAccepts, matching
 from skillgym_action.text.documents.located_values import Lines, LocatedValue, key_path_text
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from skillgym_action.model.errors import Location
     from skillgym_action.text.documents.documents import ValueSource
     from skillgym_action.text.documents.located_values import KeyPath
+
+MAX_ARM_PATTERNS = 20  # of paths that an arm removes from each workspace
+MAX_PATTERN_FOLDERS = 3  # times ** in one of them
 
 FOREIGN_KEY = "skillgym_arms"
 """The key of arms in the files of other programs, none of which has it."""
@@ -79,11 +82,11 @@ def _folder(path: str) -> str:
 FolderPath = Annotated[str, Field(min_length=1), AfterValidator(_folder), WithJsonSchema(matching(r"^[^\0]+$"))]
 
 
-class ArmSection(BaseModel):
-    """``arms.<id>``: a variant of all sessions. ``files``: a folder whose files are added to workspaces.
+ArmVariables = Annotated[dict[str, VariableText | None], BeforeValidator(references), AlsoAccepts(TEXTS)]
 
-    ``home``: one whose files are added to homes of agents. A variable that is null is taken from the runner's.
-    """
+
+class ArmSection(BaseModel):
+    """``arms.<id>``: a variant of all sessions."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -94,16 +97,34 @@ class ArmSection(BaseModel):
     )
 
     files: FolderPath | None = None
+    """Folder whose files are copied into the workspaces of this arm and replace existing files. The folder may contain
+    at most {MAX_ARM_FILES:,} files of {MAX_ARM_BYTES:size} in total, and no symbolic links."""
     remove: Annotated[
         tuple[Annotated[str, AfterValidator(_inside), WithJsonSchema(_INSIDE)], ...],
         AfterValidator(_few),
         Field(json_schema_extra={"maxItems": MAX_ARM_PATTERNS}),
     ] = ()
+    """At most {MAX_ARM_PATTERNS} patterns of paths in the workspace; each pattern may contain `**` at most
+    {MAX_PATTERN_FOLDERS} times. Matching files are removed before `files` are copied, and again after the bootstrap and
+    the hooks. The second removal does not remove files that are in `files`."""
     home: FolderPath | None = None
-    env: Annotated[dict[str, VariableText | None], BeforeValidator(references), AlsoAccepts(TEXTS)] = {}
+    """Folder whose files are copied into the agent's home directory, which is otherwise empty. The limits are the same
+    as for `files`. If the tool itself also writes a JSON or TOML file at the path of one of these files, such as
+    `.codex/config.toml`, the tool merges the two files. If the two files contain different values for a setting, the
+    sessions of the arm are `errored`."""
+    env: ArmVariables = {}
+    """Variables that are added to the environment of the agent; null removes a variable that the runner sets. `${{ NAME
+    }}` and `${NAME}` are replaced with the value of `NAME` in the environment of the run. A list contains names of
+    variables, which are passed to the agent unchanged."""
     command_args: tuple[str, ...] = ()
+    """Arguments that are appended to the arguments of the agent. An argument that begins with `./` or `../` is relative
+    to the folder of the file that defines the arm."""
     skill: Literal["head", "base", "none"] = "head"
+    """Version of the [skill under test](../how-to/arms.md#skills) that is installed. `head`: the version in the
+    checked-out commit. `base`: the version in the base commit. `none`: no skill is installed."""
     decides: Annotated[bool, Field(strict=True)] = False
+    """Whether this arm is the [deciding arm](../how-to/arms.md#the-deciding-arm), which determines the statuses and the
+    verdict. If no arm has the value true, the first arm decides."""
 
 
 def _one_decides(arms: dict[str, ArmSection]) -> dict[str, ArmSection]:

@@ -91,7 +91,9 @@ class ContainerBuildSection(_Section):
     """``workspace.build``. ``context``: a folder, relative to the file; ``dockerfile``: relative to the context."""
 
     context: Text = "."
+    """Folder of the build context, [inside the repository](configuration.md#paths)."""
     dockerfile: Annotated[Text, AfterValidator(_below), WithJsonSchema(_BELOW)] = "Dockerfile"
+    """Path of the Dockerfile, relative to the build context."""
 
 
 class NetworkSection(_Section):
@@ -106,9 +108,12 @@ class NetworkSection(_Section):
     )
 
     mode: Literal["none", "model-only", "allow-list", "open"]
+    """Network policy: no connections (`none`), only connections to the model's service (`model-only`), only connections
+    to `hosts` (`allow-list`), or all connections (`open`)."""
     hosts: list[Annotated[Text, AfterValidator(_host), WithJsonSchema(matching(f"^{_HOST.pattern}$"))]] = Field(
         default_factory=list, json_schema_extra={"maxItems": MAX_POLICY_HOSTS}
     )
+    """Hosts that the container may connect to if `mode` is `allow-list`: `NAME` or `NAME:PORT`, without wildcards."""
 
     @model_validator(mode="after")
     def _fits(self) -> NetworkSection:
@@ -147,19 +152,25 @@ ISOLATED: dict[str, JsonValue] = {
 
 
 class ContainerKeys(BaseModel):
-    """Keys of ``workspace`` that ask for a container; all of them but ``image``, ``build`` and ``dockerfile`` need it.
-
-    ``dockerfile``: short for a build whose context is the folder of that file.
-    """
+    """Keys of ``workspace`` that ask for a container."""
 
     model_config = ConfigDict(json_schema_extra={"allOf": CONTAINER_RULES})
 
     image: Annotated[Text, AfterValidator(image_name), WithJsonSchema(matching(f"^{_ascii(_IMAGE)}$"))] | None = None
+    """Image of the [container](../how-to/container-per-case.md) in which each session runs. Only one of `image`,
+    `build` and `dockerfile` can be set; `workdir`, `user`, `network` and `limits.cpus` require one of these three
+    keys."""
     build: ContainerBuildSection | None = None
+    """Settings with which the image of the container is built, as an alternative to `image`."""
     dockerfile: Annotated[Text, AfterValidator(_file), WithJsonSchema(_FILE)] | None = None
+    """Short form of `build`: the path of a Dockerfile, whose folder is the build context."""
     workdir: Annotated[Text, AfterValidator(_workdir), WithJsonSchema(_WORKDIR)] | None = None
+    """Path of the workspace in the container."""
     user: Annotated[Text, AfterValidator(_user), WithJsonSchema(matching(f"^{_ascii(_USER)}$"))] | None = None
+    """User that runs programs in the container: a name or a uid, optionally with `:GROUP`."""
     network: Annotated[NetworkSection, BeforeValidator(_network), AlsoAccepts(words(_MODES))] | None = None
+    """Network policy: what the container may [connect to](../how-to/container-per-case.md#network). The value is a
+    mode, or a mapping with `mode` and `hosts`."""
 
 
 def container_limits(limits: object) -> tuple[object, float | None]:

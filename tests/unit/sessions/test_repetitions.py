@@ -15,7 +15,7 @@ from skillgym_action.model.session_report import Cost
 from skillgym_action.model.suite import BenchmarkCase, TrialRule
 from skillgym_action.model.verdicts import Status
 from skillgym_action.sessions.repetitions import combined_result, decided, final_judgement, next_session
-from skillgym_action.settings.slices import ExecuteOptions
+from skillgym_action.settings.settings import ExecuteOptions
 
 PLACE = Location(path="evals/one/prompt.md")
 WORDS = {"timeout": (Status.FAILED, None), "api": (Status.ERRORED, None)}

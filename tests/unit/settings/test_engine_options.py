@@ -13,7 +13,8 @@ from skillgym_action.settings.engine_options import WithoutKeys
 from skillgym_action.settings.option_types import cluster_address
 from skillgym_action.settings.resolve import on_engine
 from skillgym_action.settings.runners import selected_runners
-from skillgym_action.settings.slices import EngineOptions, ExecuteOptions
+from skillgym_action.settings.settings import ExecuteOptions
+from skillgym_action.settings.slices import EngineOptions
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from skillgym_action.settings.configuration import ConfigFile
 from skillgym_action.settings.configuration_file import Config
 from skillgym_action.settings.context import current_context
 from skillgym_action.settings.option_types import FAIL_ON
-from skillgym_action.settings.settings import Settings, validated_settings
-from skillgym_action.settings.slices import ExecuteOptions, GateOptions, Options, PlanOptions
+from skillgym_action.settings.settings import ExecuteOptions, Settings, validated_settings
+from skillgym_action.settings.slices import GateOptions, Options, PlanOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

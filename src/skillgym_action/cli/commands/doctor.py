@@ -28,7 +28,7 @@ from skillgym_action.reports import REPORTERS
 from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings.configuration_file import Config, find_config
 from skillgym_action.settings.runners import configured_runners, unknown_runner
-from skillgym_action.settings.slices import ExecuteOptions
+from skillgym_action.settings.settings import ExecuteOptions
 from skillgym_action.suites import FORMATS
 from skillgym_action.suites.programs.hosts.node import Node
 from skillgym_action.suites.programs.hosts.suite_host import PACKAGE
@@ -99,11 +99,13 @@ def diagnose(
 ) -> int:
     """Print a line for each check, as soon as it is done; 1 if one of them found a problem. Raises UsageError."""
     terminal = terminal_for(settings, context)
-    done = []
+    done: list[DoctorCheck] = []
     with wiring.services_without_run(context, terminal, settings.agent_user) as services:
         show = _shown_line(settings, context)
         found = checks(services, settings, context, install=install, probe=probe)
         for check in chain(found, container_checks(services, context, sweep=sweep)):
+            if check in done:  # of a runner that several --runner select
+                continue
             done.append(check)
             if not as_json:
                 show(check)

@@ -1,22 +1,25 @@
 """JSON Schemas as they are printed and published: with their address, and descriptions of keys.
 
-The texts are in modules of their own, which nothing but the command ``schema`` imports.
+The description of a key is the string under its field in the source: Markdown, with links relative to docs/reference.
+A word such as ``{MAX_ARMS:,}`` in it is the value of that constant. Only the command ``schema`` reads these strings.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+import sys
+from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from skillgym_action.cli.schemas import (
-    schema_texts_comparison,
-    schema_texts_configuration,
-    schema_texts_documents,
-    schema_texts_files,
-    schema_texts_results,
-    schema_values,
-)
-from skillgym_action.settings.settings import declared, keys_of
+from pydantic import BaseModel
+
+from skillgym_action.cli.schemas import schema_values
+from skillgym_action.model import limits
+from skillgym_action.model.resource_limits import format_size
+from skillgym_action.settings.settings import Settings, declared, keys_of
 from skillgym_action.text.documents.json_schemas import schema_address
 
 if TYPE_CHECKING:
@@ -32,36 +35,13 @@ TITLES = {
     "results": "Results of skillgym-action",
     "plan": "Stored plan of skillgym-action",
 }
-TEXTS = (
-    schema_texts_configuration,
-    schema_texts_files,
-    schema_texts_results,
-    schema_texts_comparison,
-    schema_texts_documents,
-)
-_DESCRIPTIONS = {definition: keys for texts in TEXTS for definition, keys in texts.DESCRIPTIONS.items()}
-_EXAMPLES = {definition: keys for texts in TEXTS for definition, keys in texts.EXAMPLES.items()}
-_SETTINGS = {section: keys_of(section) for section in ("RunSection", "ReportSection")}
-_BASES = {
-    "WorkspaceSection": ("ContainerKeys",),
-    "SuiteWorkspaceSection": ("ContainerKeys",),
-    "ExpectationSection": ("ExpectationOptions",),
-    "RunnerEntry": ("TotalsEntry",),
-    "ExpectedDurationPart": ("ExpectedTotalPart",),
-    "ChangedPart": ("ExecutionPart",),
-    "RunSidePart": ("SidePart",),
-    "TrendGroupPart": ("TrendLinePart",),
-    "TrendExecutionPart": ("TrendLinePart",),
-    "SuggestionPart": ("ExecutionPart", "HistoryPart"),
-    "NotProposedPart": ("ExecutionPart", "HistoryPart"),
-}
-"""Definition of a schema -> classes that it inherits keys from."""
 _ALIKE = {
     "SuiteLimitsSection": ("LimitsSection", "WorkspaceLimitsSection"),
     "SuiteBootstrapSection": ("BootstrapSection",),
-    "SuiteArmSection": ("ArmSection",),
 }
 """Definition of a schema -> classes with keys that mean the same; a text of its own replaces theirs."""
+_OURS = "skillgym_action."
+_CONSTANT = re.compile(r"(?<!\$)\{([A-Z_]+)(?::(,|size))?\}")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 _RELATIVE = "A relative path is relative to the folder of this file."
 
@@ -85,14 +65,14 @@ def definitions(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def text_sources(definition: str) -> tuple[str, ...]:
     """The definition, and the classes whose texts apply to keys for which it has no text; the first one counts."""
-    if definition.endswith("Document"):
-        return definition, "JsonDocument"
-    return (definition, *_BASES.get(definition, ()), *_ALIKE.get(definition, ()))
+    bases = [base.__name__ for base in _model(definition).__mro__ if base.__name__ != definition]
+    return (definition, *bases, *_ALIKE.get(definition, ()))
 
 
 def inherited_keys(definition: str) -> Collection[str]:
-    """The keys that the class of a definition inherits."""
-    return [key for base in _BASES.get(definition, ()) for key in _DESCRIPTIONS.get(base, {})]
+    """The keys that the class of a definition inherits, but for those of a ``…Head``, which is the beginning of it."""
+    bases = [base for base in _model(definition).__mro__[1:] if not base.__name__.endswith(("Head", definition))]
+    return {field.alias or name for base in bases for name, field in getattr(base, "model_fields", {}).items()}
 
 
 def value_of(table: Mapping[str, Mapping[str, T]], definition: str, key: str) -> T | None:
@@ -103,11 +83,50 @@ def value_of(table: Mapping[str, Mapping[str, T]], definition: str, key: str) ->
 
 def text_of(definition: str, key: str) -> str | None:
     """The text that describes a key, in Markdown; links are relative to docs/reference."""
-    text, field = value_of(_DESCRIPTIONS, definition, key), _SETTINGS.get(definition, {}).get(key)
-    option = declared(field)[1] if field else None
-    if text or not field or not option:
-        return text
-    return f"{option.help.removesuffix('.')}; same as `--{field.replace('_', '-')}`."
+    setting = keys_of(definition).get(key)
+    if setting:
+        option = declared(setting)[1]
+        same = f"{option.help.removesuffix('.')}; same as `--{setting.replace('_', '-')}`." if option else None
+        return _texts_in(Settings.__module__)[Settings.__name__].get(setting, same)
+    models = map(_model, (definition, *_ALIKE.get(definition, ())))
+    return next(filter(None, (_text_at(model, key) for model in models)), None)
+
+
+def _model(name: str) -> type[BaseModel]:
+    """The class of that name, of those that are loaded; ``BaseModel`` if there is none."""
+    models: list[type[BaseModel]] = [BaseModel]
+    for model in models:
+        models += model.__subclasses__()
+    named = (model for model in models if model.__name__ == name and model.__module__.startswith(_OURS))
+    return next(named, BaseModel)
+
+
+def _text_at(model: type[BaseModel], key: str) -> str | None:
+    for name, field in model.model_fields.items():
+        if key == (field.alias or name):
+            bases = (base for base in model.__mro__ if base.__module__.startswith(_OURS))
+            texts = (_texts_in(base.__module__).get(base.__name__, {}) for base in bases)
+            return field.description or next((found[name] for found in texts if name in found), None)
+    return None
+
+
+@cache
+def _texts_in(module: str) -> dict[str, dict[str, str]]:
+    """Class of a module -> field -> the string under the field."""
+    constants = vars(limits) | vars(sys.modules[module])
+
+    def value(found: re.Match[str]) -> str:
+        number = constants[found[1]]
+        return format_size(number) if found[2] == "size" else format(number, found[2] or "")
+
+    texts: dict[str, dict[str, str]] = {}
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    for node in [node for node in tree.body if isinstance(node, ast.ClassDef)]:
+        for pair in pairwise(node.body):
+            match pair:
+                case ast.AnnAssign(target=ast.Name(id=field)), ast.Expr(value=ast.Constant(value=str(text))):
+                    texts.setdefault(node.name, {})[field] = _CONSTANT.sub(value, " ".join(text.split()))
+    return texts
 
 
 def _describe(value: dict[str, Any], definition: str, key: str) -> None:
@@ -116,9 +135,9 @@ def _describe(value: dict[str, Any], definition: str, key: str) -> None:
         del value["default"]
     if text := text_of(definition, key):
         value["description"] = _plain(" ".join([text, *_about_values(definition, key)]))
-    if examples := value_of(_EXAMPLES, definition, key):
+    if examples := value_of(schema_values.EXAMPLES, definition, key):
         value["examples"] = examples
-    elif (field := _SETTINGS.get(definition, {}).get(key)) and (example := declared(field)[0].example) is not None:
+    elif (field := keys_of(definition).get(key)) and (example := declared(field)[0].example) is not None:
         value["examples"] = [example]
 
 

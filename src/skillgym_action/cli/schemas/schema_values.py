@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from skillgym_action.github.options import PublisherOptions
-from skillgym_action.judging.assertions import commands
 from skillgym_action.model.limits import (
+    DEFAULT_COMMAND_SECONDS,
     DEFAULT_DISK_BYTES,
     DEFAULT_FILE_BYTES,
     DEFAULT_LOST_AFTER_SECONDS,
@@ -18,8 +18,8 @@ from skillgym_action.model.resource_limits import format_size
 from skillgym_action.settings.configuration_file import SNAPSHOTS
 from skillgym_action.settings.option_types import DEFAULT_STORE, FAIL_ON
 from skillgym_action.settings.sandbox_options import SandboxOptions
-from skillgym_action.settings.settings import Settings, declared, keys_of
-from skillgym_action.settings.slices import DEFAULT_FAIL_ON, DEFAULT_TIMEOUT, ExecuteOptions
+from skillgym_action.settings.settings import ExecuteOptions, Settings, declared, keys_of
+from skillgym_action.settings.slices import DEFAULT_FAIL_ON, DEFAULT_TIMEOUT
 from skillgym_action.suites.xbench import suite as xbench
 from skillgym_action.workspaces.session_containers import DEFAULT_WORKDIR
 
@@ -169,7 +169,7 @@ DEFAULTS: Words = {
         "runners": "all runners of the run",
     },
     "ExpectationSection": {
-        "timeout": f"{commands.DEFAULT_TIMEOUT:g}, or the time limit of the case if that is longer",
+        "timeout": f"{DEFAULT_COMMAND_SECONDS:g}, or the time limit of the case if that is longer",
         "exits": "0, unless `fails` is true",
     },
     "ContainerKeys": {
@@ -180,3 +180,216 @@ DEFAULTS: Words = {
     "EntrySection": {"suite": "all suites", "runner": "all runners"},
 }
 """Definition of the schema -> key -> what applies if it is not set, if the model has no default. Markdown."""
+
+EXAMPLES: dict[str, dict[str, list[object]]] = {
+    "AgentSection": {
+        "type": ["claude-code"],
+        "model": ["claude-sonnet-4-6"],
+        "version": ["2.1.332"],
+        "command": [["sh", "./bench/stand-in.sh", "{prompt}"]],
+        "env": [{"API_KEY": "${{ MY_KEY }}"}, ["MY_KEY"]],
+        "budget": [2.5],
+        "sessions": ["./recordings"],
+    },
+    "RunnerSection": {"agent": [{"type": "claude-code", "model": "claude-sonnet-4-6"}]},
+    "BootstrapSection": {"command": ["npm", "./prepare.sh"]},
+    "WorkspaceLimitsSection": {"cpus": [0.5]},
+    "WorkspaceSection": {
+        "mode": ["isolated"],
+        "cwd": ["./packages/web"],
+        "templateDir": ["./template"],
+        "bootstrap": [{"command": "npm", "args": ["ci"]}],
+        "limits": [{"cpus": 2}],
+    },
+    "JudgeSection": {
+        "api": ["anthropic"],
+        "model": ["claude-haiku-4-5"],
+        "env": [{"ANTHROPIC_API_KEY": "${{ JUDGE_KEY }}"}],
+    },
+    "LimitsSection": {"memory": ["2GiB"], "disk": ["4GiB"], "processes": [500], "fileSize": ["1GiB"]},
+    "RunSection": {
+        "cwd": ["./packages/web"],
+        "outputDir": ["./results"],
+        "reporter": ["standard"],
+        "require": ["any", 2],
+        "repeatFailure": [1],
+        "retryFailed": [1],
+        "workspace": [{"mode": "isolated", "templateDir": "./template"}],
+        "tags": [["smoke"]],
+        "baseline": ["auto"],
+        "judge": [{"api": "anthropic", "model": "claude-haiku-4-5"}],
+        "limits": [{"memory": "2GiB", "processes": 500}],
+        "publicVariables": [["MODEL"]],
+    },
+    "DefaultsSection": {"timeoutMs": [300000, "5m"]},
+    "ToleranceSection": {"absolute": [500], "percent": [10]},
+    "SnapshotsSection": {"path": ["./snapshots.json"], "tolerance": [{"percent": 10}]},
+    "PriceSection": {"input": [0.5], "output": [2], "cached": [0.05]},
+    "ReportSection": {"html": [False], "templates": ["./report-templates"]},
+    "SkillsSection": {"path": ["./skills/pdf"], "arms": [["with", "without"]]},
+    "SandboxSection": {"type": ["docker"], "proxyImage": ["registry.example.com/squid:6"]},
+    "PluginsSection": {"allowTools": [["Read", "Bash"]]},
+    "InputSection": {"files": [["package.json"]], "suites": [["bench/web*"]]},
+    "TlsSection": {"ca": ["./tls/ca.pem"], "cert": ["./tls/cert.pem"], "key": ["../keys/key.pem"]},
+    "EngineSection": {
+        "type": ["dask"],
+        "address": ["dask://scheduler.example.com:8786"],
+        "tls": [{"ca": "./tls/ca.pem", "cert": "./tls/cert.pem", "key": "../keys/key.pem"}],
+        "slots": [64],
+        "lostAfter": ["30s"],
+        "lostRetries": [2],
+        "wait": ["5m"],
+    },
+    "ConfigFile": {
+        "$schema": ["https://org.github.io/skillgym-action/schemas/v1/config.json"],
+        "run": [{"schedule": "parallel", "maxParallel": 4, "maxCost": 2.5}],
+        "defaults": [{"timeoutMs": 300000}],
+        "report": [{"comment": "update", "commentWhen": "changes"}],
+        "snapshots": [{"metric": "totalTokens", "tolerance": {"percent": 10}}],
+        "prices": [{"my-model": {"input": 0.5, "output": 2}}],
+        "skills": [{"path": "./skills/pdf", "arms": ["with", "without"]}],
+        "plugins": [{"allowTools": ["Read"]}],
+        "sandbox": [{"type": "docker", "agents": "bundle"}],
+        "arms": [{"with": {"home": "./rules"}, "without": {}}],
+        "store": ["branch", "path=../results"],
+        "reuse": ["unchanged,max-age=14d"],
+        "inputs": [[{"files": ["package.json"], "suites": ["bench/web*"]}]],
+        "limits": [{"anthropic": {"sessions": 40}}],
+        "engine": [{"type": "dask", "address": "tcp://127.0.0.1:8786", "slots": 16}],
+        "runners": [{"claude": {"agent": {"type": "claude-code", "model": "claude-sonnet-4-6"}}}],
+    },
+    "ProviderSection": {"sessions": [40]},
+    "SuiteDefaultsSection": {"budget": [1.5], "timeout": [300]},
+    "SuiteBootstrapSection": {"command": ["npm"], "args": [["ci"]], "env": [{"CI": "1"}]},
+    "SuiteLimitsSection": {
+        "memory": ["2GiB"],
+        "disk": ["4GiB"],
+        "processes": [500],
+        "fileSize": ["1GiB"],
+        "cpus": [0.5],
+        "pids": [500],
+    },
+    "SuiteWorkspaceSection": {
+        "templateDir": ["./template"],
+        "bootstrap": ["npm ci", {"command": "./prepare.sh", "timeout": 60}],
+        "limits": [{"memory": "2GiB"}],
+    },
+    "CaseSection": {
+        "id": ["add-tests"],
+        "prompt": ["Add tests for src/cart.js."],
+        "expect": [["file:out.txt exists", "test:npm test passes"]],
+        "budget": [1.5],
+        "timeout": [300],
+        "model": ["claude-sonnet-4-6"],
+        "tags": [["smoke"]],
+        "runners": [["claude*"]],
+    },
+    "SuiteSection": {
+        "name": ["web"],
+        "description": ["Tasks of the web team."],
+        "model": ["claude-sonnet-4-6"],
+        "defaults": [{"budget": 1.5, "timeout": 300}],
+        "cases": [[{"id": "add-tests", "prompt": "Add tests.", "expect": ["diff:test"]}]],
+        "tags": [["smoke"]],
+        "workspace": [{"templateDir": "./template", "bootstrap": "npm ci"}],
+        "runners": [["claude*"]],
+        "arms": [{"with": {"home": "./rules"}, "without": {}}],
+    },
+    "ExpectationSection": {
+        "file": ["src/cart.js"],
+        "test": ["npm test"],
+        "diff": ["src"],
+        "no-file": ["debug.log"],
+        "exists": [True],
+        "contains": ["export function total"],
+        "matches": ["/export function \\w+/"],
+        "timeout": [60],
+        "exits": [1],
+    },
+    "ArmSection": {
+        "files": ["./variants/with"],
+        "remove": [["CLAUDE.md"]],
+        "home": ["./rules"],
+        "env": [{"LEVEL": "high", "DEBUG": None}],
+    },
+    "NetworkSection": {"mode": ["model-only"], "hosts": [["example.com:443"]]},
+    "ContainerKeys": {
+        "image": ["python:3.12-slim"],
+        "build": [{"context": "./docker"}],
+        "dockerfile": ["./Dockerfile"],
+        "workdir": ["/app"],
+        "user": ["1000:1000"],
+        "network": ["none", {"mode": "allow-list", "hosts": ["example.com"]}],
+    },
+    "EntrySection": {
+        "case": ["release-*"],
+        "suite": ["bench/core.bench.json"],
+        "runner": ["claude*"],
+        "reason": ["slow at night"],
+        "owner": ["@ada"],
+        "issue": ["https://github.com/org/skills/issues/7"],
+        "expires": ["2026-12-15"],
+    },
+    "QuarantineSections": {
+        "quarantine": [[{"case": "release-*", "reason": "slow at night", "owner": "@ada", "expires": "2026-12-15"}]]
+    },
+    "PlannedExecutionEntry": {
+        "suite": ["bench/core.bench.json"],
+        "case": ["add-tests"],
+        "runner": ["claude"],
+        "arm": ["with"],
+        "digest": ["0" * 64],
+        "seconds": [42.5],
+    },
+    "PlannedShardEntry": {"shard": ["1/4"], "seconds": [420.5], "costShare": [0.25]},
+    "PlanFile": {
+        "schema": [1],
+        "version": ["1.0.0"],
+        "commit": ["3f2c9d0e6b7a4c5d8e9f0a1b2c3d4e5f6a7b8c9d"],
+        "jobs": [4],
+        "target": [900],
+        "source": ["store branch"],
+        "known": [12],
+        "shards": [
+            [
+                {
+                    "shard": "1/1",
+                    "seconds": 42.5,
+                    "costShare": 1,
+                    "executions": [
+                        {
+                            "suite": "bench/core.bench.json",
+                            "case": "add-tests",
+                            "runner": "claude",
+                            "digest": "0" * 64,
+                            "seconds": 42.5,
+                        }
+                    ],
+                }
+            ]
+        ],
+    },
+    "RunEntry": {
+        "startedAt": ["2026-03-01T08:15:30Z"],
+        "endedAt": ["2026-03-01T08:19:02Z"],
+        "command": ["run"],
+        "shard": ["2/4"],
+        "missingShards": [["3/4"]],
+    },
+    "RunnerEntry": {"id": ["claude"], "agent": ["claude-code"], "model": ["claude-sonnet-4-6"]},
+    "SuiteEntry": {"path": ["bench/core.bench.json"], "format": ["x-bench"]},
+    "ResultEntry": {"failureOrigin": ["assertion", "runner", "limit"], "artifactDir": ["core/add-tests/claude"]},
+    "FailureClassEntry": {"id": ["assertion", "rate-limit"], "label": ["Rate limit"]},
+    "OutcomeEntry": {"assertion": ["file:out.txt exists"]},
+    "FindingEntry": {"kind": ["anthropic", "instructions"], "where": ["judge-1.json: final answer"]},
+    "QuarantineItem": {"expires": ["2026-12-15"]},
+    "ReusedEntry": {"at": ["2026-03-01T08:15:30Z"]},
+    "ProblemPart": {"path": ["bench/core.bench.json"], "keyPath": ["cases[2].expect[0]"]},
+    "FoundSuitePart": {"path": ["bench/core.bench.json"], "format": ["x-bench"]},
+    "DoctorCheckPart": {"subject": ["git", "claude-code"]},
+    "RunSidePart": {"startedAt": ["2026-03-01T08:15:30Z"]},
+    "TrendPointPart": {"first": ["2026-03-01T08:15:30Z"]},
+    "HistoryPart": {"firstDay": ["2026-03-01"]},
+    "EntryPart": {"expires": ["2026-12-15"]},
+}
+"""Definition of the schema -> key -> values that it may have."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.judgement import Outcome
-from skillgym_action.model.limits import MAX_COMMAND_EVIDENCE_BYTES, MAX_COMMAND_EVIDENCE_LINES
+from skillgym_action.model.limits import DEFAULT_COMMAND_SECONDS, MAX_COMMAND_EVIDENCE_BYTES, MAX_COMMAND_EVIDENCE_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.assertion import AssertionContext, CommandResult
     from skillgym_action.model.errors import Location
 
-DEFAULT_TIMEOUT = 300.0
-"""Seconds that a command without a timeout of its own has at least."""
 NOT_FOUND = 127
 FOUND_SECONDS = 30.0
 _SEPARATORS = frozenset({";", "&", "&&", "|", "||", "(", ")", "\n", "|&", ";;"})
@@ -46,7 +44,7 @@ class CommandPasses:
 
     def judge(self, context: AssertionContext) -> tuple[Outcome, ...]:
         """Failed also if the command times out, or is a file that is not there; not judged if a program is missing."""
-        limit = self.timeout or max(DEFAULT_TIMEOUT, context.timeout)
+        limit = self.timeout or max(DEFAULT_COMMAND_SECONDS, context.timeout)
         result = context.run(self.command, limit)
         missing = self._missing(context, result) if result.exit_code == NOT_FOUND != self.exits else []
         explanation = _explanation(result, limit) + ("" if self.exits == 0 else f"; wanted: {self._wanted()}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
+from skillgym_action.model.judge_question import JUDGE_VARIABLES
 from skillgym_action.model.session_report import Usage
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class AnthropicMessages:
     The service counts tokens read from and written to caches apart from input tokens.
     """
 
-    base_url_variable, key_variable = "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"
+    key_variable, base_url_variable = JUDGE_VARIABLES["anthropic"]
     default_base_url, path = "https://api.anthropic.com", "/v1/messages"
 
     def headers(self, key: str) -> dict[str, str]:
@@ -116,7 +117,7 @@ class OpenAIChat:
     Input tokens include those read from caches, output tokens include reasoning.
     """
 
-    base_url_variable, key_variable = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+    key_variable, base_url_variable = JUDGE_VARIABLES["openai"]
     default_base_url, path = "https://api.openai.com/v1", "/chat/completions"
 
     def headers(self, key: str) -> dict[str, str]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from skillgym_action.services import Services
     from skillgym_action.sessions.engines.dispatch import Dispatcher
     from skillgym_action.sessions.run_limits import ProviderSlot, SerialGroupQueue
-    from skillgym_action.settings.slices import ExecuteOptions
+    from skillgym_action.settings.settings import ExecuteOptions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

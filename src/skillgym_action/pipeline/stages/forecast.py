@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.history.pooling import BaselineKey
     from skillgym_action.history.reading import BaseHistory
     from skillgym_action.model.execution import Execution, Plan
-    from skillgym_action.settings.slices import ExecuteOptions
+    from skillgym_action.settings.settings import ExecuteOptions
 
 _ROUNDING = 1e-6  # relative, of sums
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from skillgym_action.results.journal import Journal
     from skillgym_action.services import Services
     from skillgym_action.settings.baseline_options import ReportOptions
-    from skillgym_action.settings.slices import ExecuteOptions, Options
+    from skillgym_action.settings.settings import ExecuteOptions
+    from skillgym_action.settings.slices import Options
 
 
 def report_run(

@@ -183,7 +183,7 @@ def with_whole_digests(
 
 
 def _settings(services: Services, options: Options) -> tuple[object, ...]:
-    """What all sessions of the run depend on."""
+    """What all sessions of the run depend on: settings by name, if they do not have their default."""
     from skillgym_action.history.digests import environment, file_digest
     from skillgym_action.settings.declarations import REUSE
     from skillgym_action.settings.resolve import values_for
@@ -192,20 +192,12 @@ def _settings(services: Services, options: Options) -> tuple[object, ...]:
     asked = replace(judge, env={}, prices={}) if judge else None
     snapshots = execute.snapshots
     return (
-        tuple(value for name, (value, _) in sorted(settings.items(), key=_place)),
+        tuple(sorted((name, value) for name, (value, default) in settings.items() if value != default)),
         (asked, environment(judge) if judge else ()),
         (snapshots.metric, snapshots.tolerance, file_digest(snapshots.path)) if snapshots else None,
         execute.agent_user is not None,
         services.untrusted_configuration is not None,
     )
-
-
-_FIRST = ("require", "stop_early", "retry", "on_limit", "max_steps")
-
-
-def _place(item: tuple[str, object]) -> int:
-    """The place of a setting in digests: those that stored digests begin with, then the others in their order."""
-    return _FIRST.index(item[0]) if item[0] in _FIRST else len(_FIRST)
 
 
 class _Programs:

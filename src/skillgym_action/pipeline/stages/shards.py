@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution, Key, Plan
     from skillgym_action.model.forecast import Forecast
     from skillgym_action.model.report import RunReport
-    from skillgym_action.settings.slices import ExecuteOptions
+    from skillgym_action.settings.settings import ExecuteOptions
 
 MAX_PLAN_DIFFERENCES = 5  # of each kind, between a stored plan and a checkout, that a message names
 UNKNOWN_SHARE = 1 / 4  # of its time limit: what an execution is expected to take where no time at all is recorded

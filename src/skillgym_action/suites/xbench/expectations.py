@@ -26,7 +26,7 @@ from skillgym_action.text.documents.option_values import WHOLE
 from skillgym_action.text.javascript.regex import Patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping
 
     from skillgym_action.model.assertion import Assertion
 
@@ -38,7 +38,7 @@ Seconds = Annotated[float, Field(gt=0, le=MAX_SUITE_SECONDS)]
 
 _LAST_EXIT_CODE = 255
 _PATH_REMEDY = "paths are relative to the workspace, and must not lead out of it"
-_RULES = ("exists", "contains", "matches")
+RULES = ("exists", "contains", "matches")
 _RULES_REMEDY = "write file:PATH exists, file:PATH contains 'TEXT' or file:PATH matches /REGEX/"
 
 _QUOTED_PATH = re.compile(r"(['\"])(.+?)\1(?:\s+(exists|contains|matches)\b\s*(.*))?", re.DOTALL)
@@ -74,13 +74,23 @@ class ExpectationOptions(XbenchSection):
     """The keys of an expectation object that are not its kind. ``timeout`` is in seconds."""
 
     exists: Annotated[bool, AfterValidator(_true), WithJsonSchema({"const": True, "type": "boolean"})] | None = None
+    """With `file`: the file must exist."""
     contains: str | None = None
+    """With `file`: text that the file must contain; the comparison is case-sensitive."""
     matches: str | None = None
+    """With `file`: regular expression in the syntax of JavaScript that must match a part of the file. The slashes
+    around the expression are optional."""
     glob: bool = False
+    """With `file`, `diff` or `no-file`: the path is a [glob pattern](patterns.md). For `file` and `diff`, at least one
+    matching file must satisfy the expectation. For `no-file`, there must be no matching file."""
     timeout: Seconds | None = None
+    """With `test`: time limit of the command."""
     exits: Annotated[int, Field(ge=0, le=_LAST_EXIT_CODE), WHOLE] | None = None
+    """With `test`: the command must exit with this code. `exits` cannot be combined with `fails: true`."""
     fails: bool = False
+    """With `test`: the command must exit with a code other than 0. The value `true` cannot be combined with `exits`."""
     fail_fast: bool = Field(default=False, alias="failFast")
+    """If the expectation fails or cannot be evaluated, the expectations after it are not evaluated."""
 
     def set_keys(self) -> set[str]:
         """Names of the keys that are written and not null."""
@@ -106,11 +116,14 @@ class ParsedExpectation:
 class ExpectationKind(Protocol):
     """A kind of expectation. ``prefix``: of the text form, and the key of the object form.
 
-    ``options``: the keys that may stand beside it in an object, besides ``failFast``.
+    ``description``: of this key, in the JSON Schema. ``options``: the keys that may stand beside it in an object,
+    besides ``failFast``.
     """
 
     @property
     def prefix(self) -> str: ...
+    @property
+    def description(self) -> str: ...
     @property
     def options(self) -> frozenset[str]: ...
 
@@ -189,7 +202,11 @@ class FileKind:
     """``file:PATH`` with one of the rules exists, contains and matches."""
 
     prefix = "file"
-    options = frozenset({*_RULES, "glob"})
+    description = (
+        "Path of a file, relative to the workspace. "
+        "This key requires exactly one of `exists`, `contains` and `matches`."
+    )
+    options = frozenset({*RULES, "glob"})
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:
         path, rule, operand = _ruled(rest)
@@ -202,7 +219,7 @@ class FileKind:
         return ParsedExpectation(_file_assertion(name, path, rule, operand, patterns), warning)
 
     def from_object(self, value: str, section: ExpectationOptions, patterns: Patterns) -> Assertion:
-        rules = [rule for rule in _RULES if rule in section.set_keys()]
+        rules = [rule for rule in RULES if rule in section.set_keys()]
         if len(rules) != 1:
             raise GrammarError("file needs exactly one of exists, contains, matches")
         operand = section.contains if section.contains is not None else section.matches or ""
@@ -234,7 +251,7 @@ def _no_rule(words: list[str]) -> GrammarError:
     if "matches" in words[1:]:
         return GrammarError("matches needs a regular expression between slashes", _RULES_REMEDY)
     for word in reversed(words[1:][-MAX_EXPECTATION_RULE_WORDS:]):
-        if remedy := suggestion(word, _RULES, 0.75):
+        if remedy := suggestion(word, RULES, 0.75):
             return GrammarError(f"unknown rule {word!r}", remedy)
     return GrammarError("says nothing about the file", _RULES_REMEDY)
 
@@ -277,6 +294,7 @@ class CommandKind:
     """``test:COMMAND passes``; as an object also with another exit code, and a timeout."""
 
     prefix = "test"
+    description = "Command that runs with `sh -c` in the workspace after the agent has ended."
     options = frozenset({"timeout", "exits", "fails"})
 
     def from_text(self, name: str, rest: str, patterns: Patterns) -> ParsedExpectation:  # noqa: ARG002 - as ExpectationKind has it
@@ -327,6 +345,7 @@ class PlainKind:
     """
 
     prefix: str
+    description: str
     make: Callable[[str, str], Any]
     unquoted: Callable[[str], str] = _literal
     options: frozenset[str] = frozenset()
@@ -382,18 +401,22 @@ def _absent(name: str, path: str) -> FileAbsent:
 
 
 _GLOB = frozenset({"glob"})
+_DIFF = "Path of a file or folder that the agent must create or change, relative to the workspace."
+_NO_FILE = "Path that must not exist, relative to the workspace."
 KINDS: tuple[ExpectationKind, ...] = (
     FileKind(),
     CommandKind(),
-    PlainKind("diff", _changed, _unquoted_path, _GLOB),
-    PlainKind("no-file", _absent, _unquoted_path, _GLOB),
+    PlainKind("diff", _DIFF, _changed, _unquoted_path, _GLOB),
+    PlainKind("no-file", _NO_FILE, _absent, _unquoted_path, _GLOB),
 )
 KIND_BY_PREFIX = {kind.prefix: kind for kind in KINDS}
 
 
-def section_with(kinds: Iterable[str]) -> type[ExpectationOptions]:
-    """The model of an expectation as an object, with a key for each of the kinds."""
-    fields: dict[str, Any] = {_field(kind): (Text | None, Field(default=None, alias=kind)) for kind in kinds}
+def section_with(kinds: Mapping[str, str]) -> type[ExpectationOptions]:
+    """The model of an expectation as an object, with a key for each of the kinds, which have these descriptions."""
+    fields: dict[str, Any] = {
+        _field(kind): (Text | None, Field(default=None, alias=kind, description=text)) for kind, text in kinds.items()
+    }
     return create_model(
         "ExpectationSection",
         __base__=ExpectationOptions,
@@ -405,4 +428,4 @@ def section_with(kinds: Iterable[str]) -> type[ExpectationOptions]:
 if TYPE_CHECKING:
     ExpectationSection = ExpectationOptions
 else:
-    ExpectationSection = section_with(KIND_BY_PREFIX)
+    ExpectationSection = section_with({kind.prefix: kind.description for kind in KINDS})

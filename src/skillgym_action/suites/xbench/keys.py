@@ -7,9 +7,17 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Field, Tag, WithJsonSchema
 
 from skillgym_action.model.limits import MAX_CASE_ID_CHARACTERS, MAX_EXPECTATION_CHARACTERS, MAX_SUITE_CASES
-from skillgym_action.suites.arm_section import NAMED_ARMS, ArmSection
+from skillgym_action.suites.arm_section import NAMED_ARMS, ArmSection, ArmVariables
 from skillgym_action.suites.container_section import MAX_CPUS, ContainerKeys
-from skillgym_action.suites.xbench.expectations import ExpectationSection, Seconds, Text, XbenchSection
+from skillgym_action.suites.xbench.expectations import (
+    KINDS,
+    RULES,
+    ExpectationSection,
+    PlainKind,
+    Seconds,
+    Text,
+    XbenchSection,
+)
 from skillgym_action.text.documents.json_schemas import FREE_KEYS, any_of, has, matching
 from skillgym_action.text.documents.option_values import Count, NamedPath, Size  # noqa: TC001 - pydantic reads annotations
 
@@ -24,7 +32,9 @@ class SuiteDefaultsSection(XbenchSection):
     """``defaults``: for cases that do not set these values."""
 
     budget: Dollars | None = None
+    """Maximum cost of a session, for cases that set no `budget`."""
     timeout: Seconds | None = None
+    """Time limit of the agent, for cases that set no `timeout`."""
 
 
 class SuiteBootstrapSection(XbenchSection):
@@ -33,14 +43,12 @@ class SuiteBootstrapSection(XbenchSection):
     command: Text
     args: list[str] = Field(default_factory=list)
     timeout: Seconds = 300.0
+    """Time limit of the program."""
     env: dict[str, str] = Field(default_factory=dict)
 
 
 class SuiteLimitsSection(XbenchSection):
-    """``workspace.limits``: what a session may use; they can only lower the limits of the run.
-
-    ``cpus`` is for containers; ``pids`` is another name of ``processes``.
-    """
+    """``workspace.limits``: what a session may use; they can only lower the limits of the run."""
 
     memory: Size = None
     disk: Size = None
@@ -48,6 +56,7 @@ class SuiteLimitsSection(XbenchSection):
     file_size: Size = Field(default=None, alias="fileSize")
     cpus: float | None = Field(default=None, gt=0, le=MAX_CPUS)
     pids: Count = None
+    """Another name for `processes`."""
 
 
 class SuiteWorkspaceSection(XbenchSection, ContainerKeys):
@@ -56,11 +65,16 @@ class SuiteWorkspaceSection(XbenchSection, ContainerKeys):
     template_dir: Annotated[NamedPath, WithJsonSchema(matching(r"^(?!/)[^\0]+$"))] | None = Field(
         default=None, alias="templateDir"
     )
+    """Folder inside the repository; workspaces are copies of this folder instead of copies of the repository. The path
+    must contain [no symbolic link and no `.git`](configuration.md#paths)."""
     bootstrap: (
         Annotated[Annotated[Text, Tag("text")] | Annotated[SuiteBootstrapSection, Tag("object")], Discriminator(_shape)]
         | None
     ) = None
+    """Command that runs in the workspace before the agent: a command line for `sh`, or a mapping that contains the
+    program and its arguments."""
     limits: SuiteLimitsSection | None = None
+    """Limits on the resources of a [session](limits.md#sessions). These limits can only lower the limits of the run."""
 
 
 _FOUND = r"exists\s*$|contains\s+(?!(''|\"\")\s*$)\S|matches\s+/(?!/)[\s\S]+/[A-Za-z]*\s*$"
@@ -68,7 +82,7 @@ _OUTSIDE = r"['\"]?([/\\]|[A-Za-z]:[\\/]|(\./)*\.\.(/|['\"\s]|$))"
 _FORMS = (
     rf"^file:\s*(?!{_OUTSIDE})\S[\s\S]*\s({_FOUND})",
     r"^test:\s*(?!passes\s*$|''|\"\")\S",
-    rf"^(diff|no-file):\s*(?!{_OUTSIDE})\S",
+    rf"^({'|'.join(kind.prefix for kind in KINDS if isinstance(kind, PlainKind))}):\s*(?!{_OUTSIDE})\S",
 )
 _PLAIN = r"[^\u0000\ud800-\udfff]"
 WRITTEN_EXPECTATION = {
@@ -85,44 +99,69 @@ Expectation = Annotated[
 
 
 class CaseSection(XbenchSection):
-    """``cases[]``. ``budget`` is in US dollars, ``timeout`` in seconds."""
+    """``cases[]``."""
 
     id: Text
+    """Id of the case, which must be unique in the suite."""
     prompt: Text
+    """The prompt, which the tool passes to agents unchanged."""
     expect: Annotated[list[Expectation], Field(min_length=1)]
+    """The expectations of the case; at least one is required."""
     budget: Dollars | None = None
+    """Maximum cost of a session. If the agent [reports the tokens of each model round](agents.md), and the price of the
+    model is known, the tool ends a session that costs more. A session whose cost is known only at its end fails if it
+    cost more. If the cost is unknown, the report contains a warning that the budget could not be checked, unless it is
+    the default one. [`--on-limit`](command-line.md#limits) sets the status of a session that exceeds its budget."""
     timeout: Seconds | None = None
+    """Time limit of the agent; `--timeout` takes precedence."""
     model: Text | None = None
+    """Model that the agent uses for this case."""
     tags: list[Text] = Field(default_factory=list)
+    """Tags of this case, in addition to the tags of the suite."""
     expected_fail: bool = Field(default=False, alias="expectedFail")
+    """Whether the case is expected to fail. If so, a case with a failed expectation has the status `expected-failed`,
+    which counts as a success. A case that passes has the status `unexpected-passed`, which counts as a failure. A case
+    that exceeds its time, steps or budget, or that the model refuses, is `failed` all the same."""
     runners: list[Text] = Field(default_factory=list)
+    """Ids of the runners with which this case runs, or [glob patterns](patterns.md) that match such ids. This list
+    replaces `runners` of the suite."""
 
 
 class SuiteArmSection(ArmSection):
     """``arms.<id>`` of a suite: variables have plain values, so schema and texts differ from the configuration's."""
+
+    env: ArmVariables = Field(default_factory=dict)
+    """Variables that are added to the environment of the agent; null removes a variable that the runner sets. A value
+    that contains `${` causes an error: only [arms of the configuration](configuration.md#arms) can use variables of the
+    tool's environment."""
 
 
 class SuiteSection(XbenchSection):
     """A whole suite file."""
 
     name: Text | None = None
+    """Name of the suite in reports."""
     description: str | None = None
+    """Description for readers; it has no effect on the run."""
     model: Text | None = None
+    """Model that the agent uses for cases that set no `model`."""
     defaults: SuiteDefaultsSection = SuiteDefaultsSection()
+    """Values for cases that do not set their own."""
     cases: list[CaseSection]
+    """The cases of the suite; at least one is required."""
     tags: list[Text] = Field(default_factory=list)
+    """Tags of all cases of the suite."""
     workspace: SuiteWorkspaceSection = SuiteWorkspaceSection()
+    """Settings of the workspace, which is the directory in which an agent works."""
     runners: list[Text] = Field(default_factory=list)
+    """Ids of runners, or [glob patterns](patterns.md) that match such ids. Cases that set no `runners` run only with
+    these runners."""
     arms: Annotated[dict[str, SuiteArmSection], Field(json_schema_extra=NAMED_ARMS)] | None = None
+    """The 2 to {MAX_ARMS} variants ([arms](../how-to/arms.md#in-a-suite)) in which each case runs; the keys are the
+    names of the arms. These arms replace the arms of the configuration."""
 
 
 _ARMS = "SuiteArmSection"  # its keys are those of configurations, where no key is free
-_KINDS = {
-    "file": ("exists", "contains", "matches", "glob"),
-    "test": ("timeout", "exits", "fails"),
-    "diff": ("glob",),
-    "no-file": ("glob",),
-}
 _SHARED = "failFast"
 _VARIABLE = {"type": "string", "not": {"pattern": r"\$\{"}}  # suites must not read variables of the tool
 _ABSENT = {"type": "null"}  # a key that is null counts as left out
@@ -153,13 +192,13 @@ def _one_kind(section: dict[str, Any]) -> None:
     known = [key for key in section["properties"] if key != _SHARED]
     section["oneOf"] = [
         {
-            "required": [kind],
-            "properties": {kind: {"type": "string"}, **{key: _ABSENT for key in known if key not in (kind, *options)}},
+            "required": [kind.prefix],
+            "properties": {kind.prefix: {"type": "string"}}
+            | {key: _ABSENT for key in known if key not in {kind.prefix, *kind.options}},
         }
-        for kind, options in _KINDS.items()
+        for kind in KINDS
     ]
-    rules = _KINDS["file"][:3]
-    given = {rule: has(rule) for rule in rules}
+    given = {rule: has(rule) for rule in RULES}
     section["allOf"] = [
         {"if": has("file"), "then": {"oneOf": list(given.values())}},
         {"not": {"required": ["fails", "exits"], "properties": {"fails": {"const": True}, "exits": {"not": _ABSENT}}}},
@@ -167,8 +206,9 @@ def _one_kind(section: dict[str, Any]) -> None:
     for key in ("contains", "matches"):
         _text_option(section["properties"][key])["minLength"] = 1
     _text_option(section["properties"]["test"])["pattern"] = f"^{_PLAIN}*$"
-    for key in ("file", "diff", "no-file"):
-        _text_option(section["properties"][key])["pattern"] = rf"^(?!{_OUTSIDE}){_PLAIN}*$"
+    for kind in KINDS:
+        if kind.prefix != "test":
+            _text_option(section["properties"][kind.prefix])["pattern"] = rf"^(?!{_OUTSIDE}){_PLAIN}*$"
 
 
 def _text_option(value: dict[str, Any]) -> dict[str, Any]:

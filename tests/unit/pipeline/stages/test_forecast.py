@@ -17,7 +17,7 @@ from skillgym_action.model.execution import Execution, Plan
 from skillgym_action.model.suite import BenchmarkCase, TrialRule
 from skillgym_action.pipeline.stages.forecast import forecast, refuse_beyond_budget
 from skillgym_action.reports.wording.plan import forecast_lines
-from skillgym_action.settings.slices import ExecuteOptions
+from skillgym_action.settings.settings import ExecuteOptions
 from stored_runs import POINT, GivenLines, inputs_of, line_of, run_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, WorkspaceSpec
 from skillgym_action.pipeline.stages.plan import plan
 from skillgym_action.pipeline.stages.shards import Recorded, ShardRequest, in_shard, plan_shards, recorded_in_runs
-from skillgym_action.settings.slices import ExecuteOptions, PlanOptions
+from skillgym_action.settings.settings import ExecuteOptions
+from skillgym_action.settings.slices import PlanOptions
 from skillgym_action.text.escaping import path_key
 
 SHARED = WorkspaceSpec(mode="shared", source="empty")
