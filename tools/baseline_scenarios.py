@@ -1,4 +1,4 @@
-"""What happens to a repository whose baseline is kept on a branch, each from the first push to the comment.
+"""What happens to a repository whose baseline is kept on a branch, from before the first push to the comments.
 
 ``python tools/baseline_scenarios.py FILE`` plays all and writes the comments as Markdown.
 """
@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import modules_of_tests
-from action_step import finished, started
 from hosted_repository import BAD, EIGHT, hosted
 from scratch import case, suite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from action_step import Step
-    from hosted_repository import HostedRepository, Pull
+    from hosted_repository import HostedRepository
 
 WITH_STATUS = {"status": "on"}
 
@@ -38,80 +37,49 @@ class Played:
     stored: int
 
 
-def of_pull(repository: HostedRepository, pull: Pull) -> Played:
-    """What a job of the pull request comes to."""
-    step = repository.on_pull_request(pull, WITH_STATUS)
-    return Played(
-        step=step,
-        shown=repository.comment(pull.number),
-        status=repository.status(pull.head),
-        stored=len(repository.stored()),
-    )
-
-
 def push_to_main(repository: HostedRepository) -> Played:
+    """What the job of a push comes to."""
     step = repository.on_push(inputs=WITH_STATUS)
     status = repository.status(repository.tip("main"))
     return Played(step=step, shown=step.summary, status=status, stored=len(repository.stored()))
 
 
-def regression(repository: HostedRepository) -> Played:
-    repository.on_push()
-    return of_pull(repository, repository.propose({"AGENTS.md": BAD}))
+def pull_request(repository: HostedRepository, number: int, files: dict[str, str]) -> Played:
+    """What a job of a pull request with those files comes to."""
+    repository.commit(files, f"topic-{number}", start="main")
+    pull = repository.open(f"topic-{number}", number=number)
+    step = repository.on_pull_request(pull, WITH_STATUS)
+    shown, status = repository.comment(number), repository.status(pull.head)
+    return Played(step=step, shown=shown, status=status, stored=len(repository.stored()))
 
 
-def no_regression(repository: HostedRepository) -> Played:
-    repository.on_push()
-    return of_pull(repository, repository.propose({"README.md": "more"}))
-
-
-def changed_suite(repository: HostedRepository) -> Played:
-    repository.on_push()
-    other = suite(case("a", prompt="Do it otherwise"), *EIGHT[1:], case("new"))
-    return of_pull(repository, repository.propose({"bench/core.json": other}))
-
-
-def lost_store(repository: HostedRepository) -> Played:
-    repository.on_push()
-    repository.lose_the_store()
-    return of_pull(repository, repository.propose({"AGENTS.md": BAD}))
-
-
-def forged_store(repository: HostedRepository) -> Played:
-    repository.on_push()
-    line = '{"schema": 1, "run": "@octo <img src=x>"}\n'
-    repository.forge("2026-01/20260101T000000Z-000000000000.jsonl", line)
-    return of_pull(repository, repository.propose({"AGENTS.md": BAD}))
-
-
-def two_pushes_at_once(repository: HostedRepository) -> Played:
-    repository.on_push()
-    jobs = [started(**repository.push_job(inputs=WITH_STATUS)) for _ in range(2)]
-    for process, files in jobs:
-        step = finished(process, files)
-        assert (step.code, "results added to the branch" in step.said) == (0, True), step.said
-    return of_pull(repository, repository.propose({"README.md": "more"}))
-
-
-SCENARIOS: dict[str, Callable[[HostedRepository], Played]] = {
-    "a push to main, the first one": push_to_main,
-    "a pull request with a planted regression": regression,
-    "a pull request without a regression": no_regression,
-    "a pull request with a changed suite": changed_suite,
-    "a pull request after the store was lost": lost_store,
-    "a pull request after the store was forged": forged_store,
-    "a pull request after two pushes at once": two_pushes_at_once,
+WITHOUT_A_PUSH = "a pull request before the first push"
+FIRST_PUSH = "a push to main, the first one"
+PULL_REQUESTS = {
+    "a pull request with a planted regression": {"AGENTS.md": BAD},
+    "a pull request without a regression": {"README.md": "more"},
+    "a pull request with a changed suite": {
+        "bench/core.json": suite(case("a", prompt="Do it otherwise"), *EIGHT[1:], case("new"))
+    },
 }
+"""After the first push: the files of the commit."""
+
+
+def history(repository: HostedRepository) -> Iterator[tuple[str, Played]]:
+    """All of it, in one repository."""
+    yield WITHOUT_A_PUSH, pull_request(repository, 7, {"AGENTS.md": BAD})
+    yield FIRST_PUSH, push_to_main(repository)
+    for number, (title, files) in enumerate(PULL_REQUESTS.items(), 8):
+        yield title, pull_request(repository, number, files)
 
 
 def as_markdown() -> str:
     """A section for each scenario: what the job came to, and the comment."""
     sections = []
-    for title, play in SCENARIOS.items():
-        with tempfile.TemporaryDirectory() as folder, hosted(Path(folder)) as repository:
-            played = play(repository)
-        facts = f"Exit code {played.step.code}; commit status: {played.status}; runs in the store: {played.stored}."
-        sections.append(f"# {title.capitalize()}\n\n{facts}\n\n{played.shown.strip()}\n")
+    with tempfile.TemporaryDirectory() as folder, hosted(Path(folder)) as repository:
+        for title, played in history(repository):
+            facts = f"Exit code {played.step.code}; commit status: {played.status}; runs in the store: {played.stored}."
+            sections.append(f"# {title.capitalize()}\n\n{facts}\n\n{played.shown.strip()}\n")
     return "\n\n".join(sections)
 
 

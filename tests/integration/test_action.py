@@ -64,14 +64,13 @@ def test_a_token_that_cannot_write_changes_no_verdict(tmp_path):
     assert "::notice title=skillgym-action::" in found.log
 
 
-@pytest.mark.parametrize("fault", [500, 503])
-def test_a_github_that_is_down_changes_no_verdict(tmp_path, fault):
+def test_a_github_that_is_down_changes_no_verdict(tmp_path):
     root = repository(tmp_path / "r", FAILS)
     with github_with() as github:
-        github.fail(server_error(fault), times=1000, where="/issues/")
+        github.fail(server_error(503), times=1000, where="/issues/")
         found = step(root, github, {"comment-when": "failures"}, SKILLGYM_TEST="1")
         assert (found.code, found.outputs["verdict"], found.outputs["comment-id"]) == (1, "failed", "")
-        assert str(fault) in found.summary
+        assert "503" in found.summary
 
 
 def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_path):

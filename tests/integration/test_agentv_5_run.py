@@ -119,13 +119,3 @@ def test_check_names_suites_of_agentv_5_and_what_has_no_effect(tmp_path):
     assert done.code == 0, done.err
     assert "evals/suite.yaml: agentv, 4 cases" in done.out
     assert "evals/suite.yaml:22:20: evaluate_options.max_concurrency: max_concurrency is ignored" in done.err
-
-
-def test_what_is_not_supported_is_an_errored_case_and_the_others_run(tmp_path):
-    text = SUITE.replace("assert: [The answer is polite]", "assert: [{type: similar, value: polite}]")
-    report = run_in(repository(tmp_path, files(**{"evals/suite.yaml": text})))
-    statuses = {one.case_id: str(one.status) for one in report.results}
-    assert statuses["run:polite"] == "passed"
-    (errored,) = [one for one in report.results if one.case_id and one.case_id.startswith("asks")]
-    assert str(errored.status) == "errored"
-    assert "tests[2].assert[0].type: assertions of the type similar are not supported" in str(errored.judgement)

@@ -94,13 +94,6 @@ def test_what_functions_say_and_what_becomes_of_bad_ones(tmp_path):
         assert explanation in result["outcomes"][0]["explanation"], param.id
 
 
-def test_a_function_that_fails_scores_0_as_with_agentv_if_that_is_asked_for(tmp_path):
-    folder = scratch(tmp_path, grading("() => { throw new Error('boom'); }"))
-    assert skillgym("run", "--output", "out", "--agentv-compat", cwd=folder).code == 1
-    result = results(folder)["case-1"]
-    assert (result["status"], result["outcomes"][0]["score"]) == ("failed", 0.0)
-
-
 def test_functions_are_called_again_by_rejudge(tmp_path):
     folder = scratch(tmp_path, grading("({ output }) => ({ name: output, score: 1 })"))
     assert skillgym("run", "--output", "out", cwd=folder).code == 0

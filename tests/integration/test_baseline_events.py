@@ -49,43 +49,32 @@ def test_a_merge_queue_of_another_branch_is_compared_with_that(repository):
     assert "2 runs of main and release, " in found.summary, "release began on main"
 
 
-def test_a_job_that_is_run_again_is_not_compared_with_itself(repository):
-    repository.on_push()
-    repository.commit({"AGENTS.md": BAD})
-    first = repository.on_push(GITHUB_RUN_ID="77")
-    assert first.outputs["comparison"] == "regression", first.said
-    again = repository.on_push(GITHUB_RUN_ID="77", GITHUB_RUN_ATTEMPT="2")
-    assert (again.code, again.outputs["comparison"]) == (1, "regression"), again.said
-    assert "1 run of main" in again.summary
-
-
-@pytest.mark.parametrize("head", [False, True], ids=["test merge", "head"])
-@pytest.mark.parametrize("depth", [0, 1], ids=["history", "shallow"])
-def test_a_pull_request_into_another_branch_is_compared_with_that_branch(repository, head, depth):
+def test_a_pull_request_into_another_branch_is_compared_with_that_branch(repository):
     """The agent is bad on the default branch, so that its results would hide the regression."""
     repository.commit({"AGENTS.md": GOOD}, "release", start="main")
     repository.on_push("release", GITHUB_REF_PROTECTED="true")
     repository.commit({"AGENTS.md": BAD})
     repository.on_push()
     pull = repository.propose({"AGENTS.md": BAD + " "}, base="release")
-    found = repository.on_pull_request(pull, head=head, depth=depth)
-    assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
-    assert "1 run of release" in repository.comment()
+    for head, depth in ((False, 0), (True, 1)):  # the test merge with its history, and the head alone
+        found = repository.on_pull_request(pull, head=head, depth=depth)
+        assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
+        assert "1 run of release" in repository.comment()
 
 
-@pytest.mark.parametrize("head", [False, True], ids=["test merge", "head"])
-def test_results_of_the_pull_requests_own_commits_are_no_baseline(repository, head):
+def test_results_of_the_pull_requests_own_commits_are_no_baseline(repository):
     """A protected branch such as ``develop`` writes, too: its commits are what is to be merged."""
     repository.on_push()
     repository.commit({"AGENTS.md": BAD}, "develop", start="main")
     repository.on_push("develop", GITHUB_REF_PROTECTED="true")
-    found = repository.on_pull_request(repository.open("develop"), head=head)
-    assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
-    assert "1 run of main" in repository.comment()
+    pull = repository.open("develop")
+    for head in (False, True):
+        found = repository.on_pull_request(pull, head=head)
+        assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
+        assert "1 run of main" in repository.comment()
 
 
-@pytest.mark.parametrize("head", [False, True], ids=["test merge", "head"])
-def test_main_may_move_on_after_a_pull_request_began(repository, head):
+def test_main_may_move_on_after_a_pull_request_began(repository):
     """Later commits of main count only where they are checked out: in GitHub's test merge."""
     start = repository.tip("main")
     repository.on_push()
@@ -94,16 +83,7 @@ def test_main_may_move_on_after_a_pull_request_began(repository, head):
     repository.commit({"main.md": "later still"})
     repository.on_push()
     pull = repository.propose({"AGENTS.md": BAD}, start=start)
-    found = repository.on_pull_request(pull, head=head)
-    assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
-    assert ("1 run of main" if head else "3 runs of main") in repository.comment()
-
-
-def test_a_shallow_checkout_is_compared_with_the_newest_results_of_the_base(repository):
-    repository.on_push()
-    repository.commit({"main.md": "later"})
-    repository.on_push()
-    found = repository.on_pull_request(repository.propose({"AGENTS.md": BAD}), depth=1)
-    assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
-    assert "2 runs of main" in repository.comment()
-    assert len(repository.stored()) == 2
+    for head, runs in ((False, "3 runs of main"), (True, "1 run of main")):
+        found = repository.on_pull_request(pull, head=head)
+        assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
+        assert runs in repository.comment()

@@ -152,11 +152,6 @@ def test_expected_failures_are_left_out_and_filters_apply(tmp_path):
     assert ran.out == "nop: 2 cases: 1 correctly failed, 1 left out\n"
 
 
-def test_needs_no_configured_runner(tmp_path):
-    folder = repository(tmp_path, {"skillgym.config.yaml": None}, git=True)
-    assert check(folder).code == 0
-
-
 def test_programs_see_an_empty_report_and_their_own_errors_are_named(tmp_path):
     folder = repository(tmp_path, {SUITE: None, "checks_suite.py": PYTHON}, git=True)
     ran = check(folder)
@@ -239,11 +234,6 @@ def test_cases_that_fail_with_their_solution_and_cases_without_one_are_named(tmp
     assert ran.out == "oracle: 2 cases: 0 passed with the reference solution, 1 failed with it, 1 left out\n"
 
 
-def test_a_case_that_agents_are_expected_to_fail_should_pass_with_its_solution(tmp_path):
-    folder = scratch(tmp_path, case("later", expectedFail=True), **solved(**{"later.patch": ADDS}))
-    assert check(folder, "--oracle").code == 0
-
-
 def test_a_patch_that_does_not_fit_is_inconclusive_and_says_why(tmp_path):
     folder = scratch(tmp_path, case("stale"), **solved(**{"stale.patch": CHANGES}))
     ran = check(folder, "--oracle")
@@ -258,12 +248,6 @@ def test_a_case_id_that_is_no_file_name_leads_to_the_name_of_its_artifacts(tmp_p
     (folder / SOLUTIONS).mkdir()
     (folder / SOLUTIONS / f"{name}.patch").write_text(ADDS)
     assert check(folder, "--oracle").code == 0
-
-
-def test_two_solutions_of_one_case_are_none(tmp_path):
-    files = solved(**{"adds.patch": ADDS, "adds/out.txt": "x"})
-    ran = check(scratch(tmp_path, case("adds"), **files), "--oracle")
-    assert (ran.code, "there are two solutions, adds.patch and adds" in ran.err) == (3, True)
 
 
 def test_a_directory_of_the_user_stays_as_it_is(tmp_path):
@@ -303,14 +287,14 @@ def test_no_patch_leaves_the_workspace(tmp_path):
     assert list(tmp_path.rglob("*escaped*")) == []
 
 
-@pytest.mark.parametrize("name", ["one.patch", "one.md", "one", "one/inner", ""])
+@pytest.mark.parametrize("name", ["one.patch", "one/inner", ""])
 def test_no_link_is_followed(tmp_path, name):
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "out.txt").write_text("secret")
     folder = scratch(tmp_path / "repository", case("one", ("no-file:nothing",)))
     path = folder / SOLUTIONS / name if name else folder / SOLUTIONS
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.symlink_to(tmp_path / "secret" if name in {"one", ""} else tmp_path / "secret" / "out.txt")
+    path.symlink_to(tmp_path / "secret" if name == "" else tmp_path / "secret" / "out.txt")
     if name == "":
         (tmp_path / "secret" / "one.md").write_text("secret")
     ran = check(folder, "--oracle", "--output", "out")

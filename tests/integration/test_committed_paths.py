@@ -159,10 +159,6 @@ def test_a_template_of_an_agentv_suite_too(scene, key):
         line = told_of(checked, f"bench/{row}.eval.yaml")
         assert line.startswith(f"error: bench/{row}.eval.yaml:1:")
         assert f": {key}: {says}; a template is a folder" in line
-    ran = silent(scene.run())
-    assert ran.code != 0
-    found = {one["path"]: [row["status"] for row in one["results"]] for one in results(scene.root)["suites"]}
-    assert found == {"bench/core.json": ["passed"]} | {f"bench/{row}.eval.yaml": ["errored"] for row in rows}
 
 
 def test_the_workspace_of_an_agentv_case_is_no_link(scene):
@@ -176,7 +172,7 @@ def test_the_workspace_of_an_agentv_case_is_no_link(scene):
     assert silent(scene.run("bench/EVAL.yaml")).code != 0
 
 
-@pytest.mark.parametrize("template", ["t", "/etc", "../../outside", "../.git"])
+@pytest.mark.parametrize("template", ["t", "../.git"])
 def test_a_template_of_a_suite_program_too(scene, template):
     scene.link("bench/t", "../../outside")
     written(scene.root, {"bench/bad_suite.py": PYTHON + f"workspace = Workspace(template_dir={template!r})"})
@@ -196,8 +192,10 @@ CONFIGURED = {
 }
 
 
-@pytest.mark.parametrize("way", ["link", "dots", "absolute"])
-@pytest.mark.parametrize("key", CONFIGURED)
+WAYS = [*((key, "link") for key in CONFIGURED), ("run.outputDir", "dots"), ("report.templates", "absolute")]
+
+
+@pytest.mark.parametrize(("key", "way"), WAYS)
 def test_what_the_configuration_names_is_in_the_checkout(scene, key, way):
     text = json.dumps(json.loads(config(runner(SHOW_ALL))) | CONFIGURED[key])
     if way == "link":
@@ -205,13 +203,12 @@ def test_what_the_configuration_names_is_in_the_checkout(scene, key, way):
     else:
         text = text.replace("link/", "../outside/" if way == "dots" else f"{scene.outside}/")
     written(scene.root, {"skillgym.config.yaml": text})
-    for command in ("check", "run"):
-        ran = silent(skillgym(command, cwd=scene.root))
-        assert ran.code == 2
-        assert ran.err.startswith("error: skillgym.config.yaml:1:")
-        assert f": {key}: " in ran.err
-        assert "is a symbolic link" in ran.err or "leads out of the checkout" in ran.err
-        assert not (scene.root / ".skillgym-results").exists()
+    ran = silent(skillgym("run", cwd=scene.root))
+    assert ran.code == 2
+    assert ran.err.startswith("error: skillgym.config.yaml:1:")
+    assert f": {key}: " in ran.err
+    assert "is a symbolic link" in ran.err or "leads out of the checkout" in ran.err
+    assert not (scene.root / ".skillgym-results").exists()
 
 
 def test_a_configuration_elsewhere_is_trusted_with_its_paths(scene, tmp_path):
@@ -230,29 +227,29 @@ def test_a_configuration_elsewhere_is_trusted_with_its_paths(scene, tmp_path):
 # --- 5: suites --------------------------------------------------------------------------------------
 
 SUITES = {
-    "x-bench": ("bench/evil.bench.json", "../../outside/suite.json"),
-    "agentv": ("evil/EVAL.yaml", "../../outside/EVAL.yaml"),
-    "python": ("evil_suite.py", "../outside/canary_suite.py"),
-    "typescript": ("evil-suite.ts", "../outside/canary_suite.py"),
-    "environ": ("bench/evil.json", "/proc/self/environ"),
-    "git": ("bench/evil.json", "../.git/config"),
+    "bench/evil.bench.json": "../../outside/suite.json",
+    "evil/EVAL.yaml": "../../outside/EVAL.yaml",
+    "evil_suite.py": "../outside/canary_suite.py",
+    "evil-suite.ts": "../outside/canary_suite.py",
+    "bench/environ.bench.json": "/proc/self/environ",
+    "bench/git.bench.json": "../.git/config",
 }
 
 
-@pytest.mark.parametrize(("name", "target"), SUITES.values(), ids=SUITES)
-def test_a_suite_that_leads_out_is_refused_and_the_others_run(scene, name, target):
-    scene.link(name, target)
+def test_suites_that_lead_out_are_refused_and_the_others_run(scene):
+    for name, target in SUITES.items():
+        scene.link(name, target)
     listed = silent(scene.run("--json", command="list"))
     assert listed.code == 2
     assert [row["suite"] for row in json.loads(listed.out)["executions"]] == ["bench/core.json"]
-    assert f"error: {name}: cannot be read: " in listed.err
-    assert "leads out of the checkout" in listed.err or "leads into .git" in listed.err
+    for name in SUITES:
+        says = told_of(listed, name)
+        assert says.startswith(f"error: {name}: cannot be read: ")
+        assert "leads out of the checkout" in says or "leads into .git" in says
     ran = silent(scene.run())
     assert ran.code != 0
     rows = {one["path"]: [row["status"] for row in one["results"]] for one in results(scene.root)["suites"]}
-    assert rows == {"bench/core.json": ["passed"], name: ["errored"]}
-    named = silent(scene.run(name, command="check"))
-    assert (named.code, named.err.startswith(f"error: {name}: cannot be read: ")) == (2, True)
+    assert rows == {"bench/core.json": ["passed"]} | {name: ["errored"] for name in SUITES}
 
 
 def test_a_link_that_stays_inside_is_followed(scene):
@@ -287,16 +284,14 @@ def test_a_folder_is_searched_where_a_link_of_the_checkout_leads(scene):
     assert [row["suite"] for row in json.loads(listed.out)["executions"]] == ["suites/core.bench.json"], listed.err
 
 
-@pytest.mark.parametrize("path", ["bench", "bench/core.json"])
-def test_a_checkout_that_is_called_by_another_name_is_the_same(scene, tmp_path, path):
+def test_a_checkout_that_is_called_by_another_name_is_the_same(scene, tmp_path):
     other = tmp_path / "other"
     other.symlink_to(scene.root)
-    listed = silent(scene.run(str(other / path), "--json", command="list"))
+    listed = silent(scene.run(str(other / "bench/core.json"), "--json", command="list"))
     assert [row["suite"] for row in json.loads(listed.out)["executions"]] == ["bench/core.json"], listed.err
 
 
-@pytest.mark.parametrize("named", [["--config", "skillgym.config.json"], ["bench"]], ids=["named", "found"])
-def test_programs_of_its_configuration_are_in_that_checkout(scene, tmp_path, named):
+def test_programs_of_its_configuration_are_in_that_checkout(scene, tmp_path):
     (scene.root / "skillgym.config.yaml").unlink()
     written(
         scene.root,
@@ -304,31 +299,31 @@ def test_programs_of_its_configuration_are_in_that_checkout(scene, tmp_path, nam
     )
     other = tmp_path / "other"
     other.symlink_to(scene.root)
-    ran = silent(scene.run(*named[:-1], str(other / named[-1])))
+    ran = silent(scene.run(str(other / "bench")))
     assert ran.code == 0, ran.err
     (suite_told,) = results(scene.root)["suites"]
     assert [row["finalOutput"] for row in suite_told["results"]] == [str(scene.root / "agent.sh")]
 
 
 PARTS = {
-    "tests": {"EVAL.yaml": "tests: link/EVAL.yaml"},
-    "dots": {"EVAL.yaml": "tests: ../../outside/EVAL.yaml"},
-    "pattern": {"EVAL.yaml": "tests: ['file://../../outside/E*.yaml']"},
-    "include": {"EVAL.yaml": "tests: [{id: a, input: b, assertions: [{include: ./link/config.yaml}]}]"},
-    "prompt": {
-        "EVAL.yaml": "tests: [{id: a, input: b, assertions: [{type: llm-grader, prompt: 'file://link/canary.txt'}]}]"
-    },
-    "workspace": {"EVAL.yaml": "tests: [{id: a, input: b, criteria: c}]\nworkspace: link/config.yaml"},
+    "tests": "tests: link/EVAL.yaml",
+    "dots": "tests: ../../outside/EVAL.yaml",
+    "pattern": "tests: ['file://../../outside/E*.yaml']",
+    "include": "tests: [{id: a, input: b, assertions: [{include: ./link/config.yaml}]}]",
+    "prompt": "tests: [{id: a, input: b, assertions: [{type: llm-grader, prompt: 'file://link/canary.txt'}]}]",
+    "workspace": "tests: [{id: a, input: b, criteria: c}]\nworkspace: link/config.yaml",
 }
 
 
-@pytest.mark.parametrize("files", PARTS.values(), ids=PARTS)
-def test_what_a_suite_is_made_of_is_in_the_checkout(scene, files):
-    scene.link("evals/link", "../../outside")
-    written(scene.root, {f"evals/{name}": text for name, text in files.items()})
-    checked = silent(scene.run("evals/EVAL.yaml", command="check"))
+def test_what_a_suite_is_made_of_is_in_the_checkout(scene):
+    for name, text in PARTS.items():
+        scene.link(f"{name}/link", "../../outside")
+        written(scene.root, {f"{name}/EVAL.yaml": text})
+    checked = silent(scene.run(*(f"{name}/EVAL.yaml" for name in PARTS), command="check"))
     assert checked.code == 2
-    assert "leads out of the checkout" in checked.err
+    for name in PARTS:
+        about = [line for line in checked.err.splitlines() if f"{name}/EVAL.yaml" in line]
+        assert "leads out of the checkout" in " ".join(about), (name, checked.err)
 
 
 def test_targets_are_in_the_checkout(scene):
@@ -342,8 +337,7 @@ def test_targets_are_in_the_checkout(scene):
 # --- 6: the configuration ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", ["../outside/config.yaml", "/proc/self/environ", ".git/config", "/dev/zero"])
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize(("target", "named"), [("../outside/config.yaml", False), (".git/config", True)])
 def test_a_configuration_that_leads_out_is_refused(scene, target, named):
     (scene.root / "skillgym.config.yaml").unlink()
     scene.link("skillgym.config.yaml", target)
@@ -459,18 +453,6 @@ def test_stored_runs_are_not_read_through_a_link(scene):
 # --- 8: what is no file -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["evil.bench.json", "EVAL.yaml", "evil_suite.py"])
-def test_a_fifo_as_a_suite_is_refused_at_once(scene, name):
-    os.mkfifo(scene.root / name)
-    for args in ((), (name,)) if name != "EVAL.yaml" else ((name,),):
-        ran = skillgym("check", *args, cwd=scene.root, limit=30)
-        if args:  # git does not list it among what may be committed
-            assert (ran.code, f"error: {name}: cannot be read: {name} is a FIFO, not a regular file" in ran.err) == (
-                2,
-                True,
-            )
-
-
 def test_a_tracked_suite_that_became_a_fifo_is_refused_at_once(scene):
     (scene.root / "bench/core.json").unlink()
     os.mkfifo(scene.root / "bench/core.json")
@@ -481,15 +463,13 @@ def test_a_tracked_suite_that_became_a_fifo_is_refused_at_once(scene):
 # --- copies of the repository -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", ["../outside", "/etc"])
-def test_a_tracked_folder_that_became_a_link_is_not_copied_through_it(scene, target):
+def test_a_tracked_folder_that_became_a_link_is_not_copied_through_it(scene):
     """Git has the files in its index still; through the link they would be those outside."""
-    written(scene.root, {"z/canary.txt": "mine", "z/passwd": "mine"})
+    written(scene.root, {"z/canary.txt": "mine"})
     git_in(scene.root, "add", "--all")
     (scene.root / "z/canary.txt").unlink()
-    (scene.root / "z/passwd").unlink()
     (scene.root / "z").rmdir()
-    scene.link("z", target)
+    scene.link("z", "../outside")
     ran = silent(scene.run("--report", "results=r.json"))
     assert ran.code == 0, ran.err
 
@@ -499,12 +479,6 @@ def test_a_tracked_folder_that_became_a_link_is_not_copied_through_it(scene, tar
 INPUTS = {
     "working-directory": ({"working-directory": "link"}, "input working-directory: link is a symbolic link"),
     "out of the workspace": ({"working-directory": ".."}, "input working-directory: .. leads out of the checkout"),
-    "report-dir": ({"report-dir": "link/out"}, "the run directory: link is a symbolic link"),
-    "junit-path": ({"junit-path": "link/x.xml"}, "the junit report link/x.xml: link is a symbolic link"),
-    "results-path": ({"results-path": "file"}, "the results report file: file is a symbolic link"),
-    "template-dir": ({"template-dir": "link"}, "--template-dir link: link is a symbolic link"),
-    "config": ({"config": "link/config.yaml"}, "link is a symbolic link that leads out of the checkout"),
-    "baseline": ({"baseline": "link/results.json"}, "link is a symbolic link that leads out of the checkout"),
     "store": ({"store": "path=link/store"}, "the store link/store: link is a symbolic link"),
     "results": ({"mode": "report", "results": "link"}, "link: is a symbolic link, which is not followed"),
 }

@@ -51,10 +51,8 @@ def test_the_comparison_is_on_standard_output_and_decides_nothing_by_itself(runs
     [
         pytest.param(("base", "worse", "--fail-on", "regression"), 1, "failed: the pass rate dropped", id="worse"),
         pytest.param(("worse", "base", "--fail-on", "regression"), 0, "passed\n", id="better"),
-        pytest.param(("base", "worse", "--min-pass-rate", "0.5"), 1, "failed: pass rate 0.0% is below", id="rate"),
         pytest.param(("base", "shards/1", "--fail-on", "regression"), 3, "inconclusive: ", id="a part"),
         pytest.param(("shards/*", "worse", "--fail-on", "regression"), 1, "failed: ", id="parts are merged"),
-        pytest.param(("base", "worse/results.json", "--fail-on", "regression"), 1, "failed: ", id="a file"),
     ],
 )
 def test_options_of_the_gate_give_the_exit_code(runs, args, code, last):

@@ -96,11 +96,10 @@ def test_it_installs_what_the_image_has_by_hash():
     assert len(pinned.findall(LOCK)) == len(re.findall(r"^[a-z].*\\\n    --hash=sha256:", LOCK, re.MULTILINE))
 
 
-@pytest.mark.parametrize("system", ["Windows", "FreeBSD"])
-def test_another_system_ends_it_before_anything_is_installed(workspace, tmp_path, system):
-    ran = script(workspace, tools(tmp_path / "bin"), RUNNER_OS=system)
+def test_another_system_ends_it_before_anything_is_installed(workspace, tmp_path):
+    ran = script(workspace, tools(tmp_path / "bin"), RUNNER_OS="Windows")
     assert ran.returncode == 2
-    message = f"skillgym-action runs on Linux and macOS, not on {system}: choose another runs-on"
+    message = "skillgym-action runs on Linux and macOS, not on Windows: choose another runs-on"
     assert ran.stdout == f"::error title=skillgym-action::{message}\n"
     assert list((tmp_path / "temp").iterdir()) == []
 
@@ -169,19 +168,6 @@ def test_agents_with_a_user_of_their_own_do_not_run_as_this_user(tmp_path):
     assert "agents run as this user" not in found.said
     expected = (0, False) if os.geteuid() == 0 else (2, True)
     assert (found.code, "only root can start programs as another user" in found.said) == expected, found.said
-
-
-def test_in_the_container_such_a_path_is_refused(tmp_path):
-    root = repository(tmp_path / "repository", {"skillgym.config.yaml": config(runner())})
-    found = step(root, None, {"report-dir": str(tmp_path / "elsewhere"), "comment": "off", "status": "off"})
-    assert found.code == 2
-    assert "does not exist inside the action's container" in found.said
-
-
-def test_an_unknown_input_is_refused_as_in_the_container(tmp_path):
-    root = repository(tmp_path / "repository", {"skillgym.config.yaml": config(runner())})
-    found = step(root, SKILLGYM_INPUTS='{"suite": "x"}', SKILLGYM_ACTION_ROOT=str(REPOSITORY))
-    assert (found.code, "unknown input 'suite'" in found.said) == (2, True), found.said
 
 
 def test_a_token_among_the_inputs_is_redacted_also_in_an_error(tmp_path):

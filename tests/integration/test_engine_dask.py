@@ -89,9 +89,6 @@ class Scene:
         return {one["caseId"]: one["status"] for each in found["suites"] for one in each["results"]}
 
 
-SLOW = "touch $LOG/$task; sleep 60 & echo $! > /dev/null; wait"
-
-
 def nap(seconds: int) -> str:
     """Seconds for which only agents of this run of the tests sleep."""
     return f"{seconds}.{os.getpid()}"
@@ -331,14 +328,13 @@ def test_workers_that_cannot_take_sessions_do_not_keep_a_run_from_starting(
     assert ran.err.count("is refused: it has another program") == 1
 
 
-def test_the_scheduler_keeps_no_events_of_a_run(own_cluster: Cluster, tmp_path: Path) -> None:
+def test_the_scheduler_keeps_no_events_of_a_run(cluster: Cluster, tmp_path: Path) -> None:
     from distributed import Client
 
-    own_cluster.start_worker()
-    scene = Scene(tmp_path, own_cluster, number=2)
+    scene = Scene(tmp_path, cluster, number=2)
     ran = skillgym("run", "--output", "results", cwd=scene.root)
     assert ran.code == 0, ran.err
-    with Client(own_cluster.address, set_as_default=False) as client:
+    with Client(cluster.address, set_as_default=False) as client:
         events = {name: len(found) for name, found in client.get_events().items() if name.startswith("skillgym")}
     assert sum(events.values()) == 0
 
@@ -571,22 +567,6 @@ def test_hooks_after_all_sessions_end_on_workers_however_long_they_take(cluster:
     ran = scene.run()
     assert ran.code == 0, ran.err
     until((tmp_path / "ended").exists, "the hook ends")
-
-
-def test_failures_end_a_run_on_workers_too(cluster: Cluster, tmp_path: Path) -> None:
-    scene = Scene(tmp_path, cluster, "true", number=16)
-    ran = scene.run("-x")
-    assert ran.code == 1, ran.err
-    assert len(scene.journal()) <= 4
-    assert set(scene.statuses().values()) == {"failed", "skipped"}
-
-
-def test_a_failed_repetition_is_retried_on_workers_too(cluster: Cluster, tmp_path: Path) -> None:
-    scene = Scene(tmp_path, cluster, 'mkdir "$LOG/$task" 2>/dev/null || echo done > out.txt', number=3)
-    ran = scene.run("--retry", "1")
-    assert ran.code == 0, ran.err
-    assert len(scene.journal()) == 6
-    assert (scene.root / "results").glob("*/*/*/repeat-1/session-2/stdout.log")
 
 
 def test_a_run_on_workers_is_stopped_for_futility(cluster: Cluster, tmp_path: Path) -> None:

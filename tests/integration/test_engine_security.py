@@ -110,9 +110,6 @@ def test_only_certificates_of_the_same_authority_are_taken(tmp_path: Path) -> No
     ("address", "message"),
     [
         ("tcp://10.1.2.3:8786", "tcp:// is not encrypted"),
-        ("tcp://scheduler.example:8786", "tcp:// is not encrypted"),
-        ("dask://scheduler.example", "is not the address of a scheduler"),
-        ("http://scheduler.example:8786", "is not the address of a scheduler"),
         ("dask://user:secret@scheduler.example:8786", "is not the address of a scheduler"),
         ("dask://scheduler.example:8786", "needs certificates"),
     ],
@@ -139,13 +136,15 @@ def test_a_key_in_the_checkout_is_refused(tmp_path: Path) -> None:
 # --- commits that are not trusted -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("allowed", ["true", "with-configuration"])
-def test_the_configuration_of_an_untrusted_commit_cannot_name_a_scheduler(tmp_path: Path, allowed: str) -> None:
+def test_the_configuration_of_an_untrusted_commit_cannot_name_a_scheduler(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as scheduler:
         engine = {"type": "dask", "address": f"tcp://127.0.0.1:{scheduler.getsockname()[1]}"}
         settings = {**json.loads(config(runner())), "engine": engine}
         root = repository(tmp_path / "repo", {"skillgym.config.yaml": json.dumps(settings)}, git=True)
-        event, inputs = ("pull_request_target", pull_request(FORK)), {"mode": "run", "allow-untrusted": allowed}
+        event, inputs = (
+            ("pull_request_target", pull_request(FORK)),
+            {"mode": "run", "allow-untrusted": "with-configuration"},
+        )
         refused = step(root, None, inputs, event=event)
         assert refused.code == 2, refused.said
         assert "commits that are not trusted" in refused.said
@@ -166,29 +165,26 @@ def test_a_user_for_agents_that_workers_do_not_know_is_refused(tmp_path: Path) -
 # --- commands that send nothing ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("list",),
-        ("check",),
-        ("check", "--nop"),
-        ("run", "--dry-run"),
-        ("report", "results"),
-        ("rejudge", "results", "--output", "again"),
-    ],
-    ids=" ".join,
-)
-def test_commands_that_send_no_sessions_need_no_cluster_and_no_certificates(
-    tmp_path: Path, words: tuple[str, ...]
-) -> None:
+WITHOUT_SESSIONS = [
+    ("list",),
+    ("check",),
+    ("check", "--nop"),
+    ("run", "--dry-run"),
+    ("report", "results"),
+    ("rejudge", "results", "--output", "again"),
+]
+
+
+def test_commands_that_send_no_sessions_need_no_cluster_and_no_certificates(tmp_path: Path) -> None:
     tls = {name: str(tmp_path / name) for name in ("ca", "cert", "key")}
     engine = {"type": "dask", "address": "dask://127.0.0.1:1", "tls": tls}
     settings = {**json.loads(config(runner())), "engine": engine}
     root = repository(tmp_path / "repo", {"skillgym.config.yaml": json.dumps(settings)})
     ran = skillgym("run", "--engine", "local", "--output", "results", cwd=root)
     assert ran.code == 0, ran.err
-    found = skillgym(*words, cwd=root)
-    assert found.code == 0, found.err
+    for words in WITHOUT_SESSIONS:
+        found = skillgym(*words, cwd=root)
+        assert found.code == 0, (words, found.err)
     refused = skillgym("run", cwd=root)
     assert (refused.code, "there is no certificate or key" in refused.err) == (2, True)
 

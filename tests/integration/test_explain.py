@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,9 +74,15 @@ def bench(folder: Path, script: str = ECHO, suite: str = SUITE, file: str = next
     return root
 
 
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    return bench(tmp_path_factory.mktemp("ended"))
+
+
 @pytest.fixture
-def asked(tmp_path):
-    return bench(tmp_path)
+def asked(tmp_path, ended):
+    """A copy of it."""
+    return shutil.copytree(ended, tmp_path / "repo", symlinks=True)
 
 
 def explain_json(root: Path, session: str = SESSION) -> dict[str, Any]:
@@ -189,7 +196,6 @@ def test_an_agent_that_does_not_answer_is_told(tmp_path):
         ),
         pytest.param({"runnerId": "other"}, "unknown runner 'other'", id="runner not configured"),
         pytest.param({"agentType": "codex"}, "the runner sh is command now, and was codex", id="another agent"),
-        pytest.param({"home": "/etc/skillgym-x/1"}, "the session's home was /etc/skillgym-x/1", id="a home elsewhere"),
         pytest.param({"home": "{tmp}/skillgym-x/../../etc"}, "the session's home was", id="a home that leads out"),
         pytest.param(
             {"home": "{tmp}/skillgym-x/1"}, "which is not the home of a session below {tmp}", id="a home of no session"
@@ -200,14 +206,11 @@ def test_an_agent_that_does_not_answer_is_told(tmp_path):
         pytest.param(
             {"workspace": "../.."}, "the run did not archive the session's workspace: ../..", id="not in the run"
         ),
-        pytest.param(
-            {"workspace": "gone"}, "the run did not archive the session's workspace: gone", id="workspace gone"
-        ),
         pytest.param({"more": 1}, "more: unknown key 'more'", id="unknown key"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(tmp_path, changes, message):
-    root = bench(tmp_path)
+def test_what_cannot_be_asked_is_refused(asked, changes, message):
+    root = asked
     file = root / "results" / SESSION / "explain.json"
     temporary = str(Path(tempfile.gettempdir()).resolve())
     message = message.replace("{tmp}", temporary)

@@ -53,7 +53,7 @@ def run(root: Path, *args: str, limit: int | None = None, **more: Any) -> subpro
 
 # --- no room ----------------------------------------------------------------------------------------
 
-LIMITS = (0, 1, 150, 300, 500, 900, 2_000, 3_000, 4_000, 100_000)
+LIMITS = (0, 150, 500, 2_000, 3_000, 100_000)
 
 
 def test_at_whatever_point_the_disk_is_full_that_is_told_and_no_half_of_anything_is_left(tmp_path, proved):
@@ -85,15 +85,10 @@ def test_at_whatever_point_the_disk_is_full_that_is_told_and_no_half_of_anything
     proved("faults", "points at which the disk was full: told, exit code 3, nothing half-written", len(LIMITS) - 1)
 
 
-@pytest.mark.parametrize(
-    "inputs",
-    [
-        pytest.param({"junit-path": "bench/core.json/x.xml"}, id="a file in the way"),
-    ],
-)
-def test_a_step_whose_report_cannot_be_written_is_not_green(tmp_path, inputs, proved):
+def test_a_step_whose_report_cannot_be_written_is_not_green(tmp_path, proved):
     root = repository(tmp_path / "r")
-    step = action_step.step(root, None, {"report-dir": "out", "comment": "off"} | inputs)
+    inputs = {"report-dir": "out", "comment": "off", "junit-path": "bench/core.json/x.xml"}
+    step = action_step.step(root, None, inputs)
     assert step.code == 3, step.said
     assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("inconclusive", "3")
     assert step.said.splitlines()[-1].startswith(f"error: cannot write {root}/")
@@ -134,18 +129,6 @@ def test_what_does_not_fit_into_a_file_of_the_job_leaves_it_as_it_was(tmp_path, 
 # --- no place ---------------------------------------------------------------------------------------
 
 
-def dangling(root: Path) -> None:
-    (root / "out").symlink_to("nowhere/at/all")
-
-
-def to_proc(root: Path) -> None:
-    (root / "out").symlink_to("/proc/self")
-
-
-def looping(root: Path) -> None:
-    (root / "out").symlink_to("out")
-
-
 def a_pipe(root: Path) -> None:
     os.mkfifo(root / "out")
 
@@ -154,27 +137,14 @@ def read_only(root: Path) -> None:
     (root / "out").mkdir(mode=0o555)
 
 
-def not_ours_to_enter(root: Path) -> None:
-    (root / "out").mkdir(mode=0o000)
-
-
-def a_folder_for_the_journal(root: Path) -> None:
-    (root / "out" / "journal.jsonl").mkdir(parents=True)
-
-
 def a_link_for_the_journal(root: Path) -> None:
     (root / "out").mkdir()
     (root / "out" / "journal.jsonl").symlink_to(root / "bench" / "core.json")
 
 
-LINKS = (dangling, to_proc, looping)
-PLACES = (a_pipe, read_only, not_ours_to_enter, a_folder_for_the_journal)
-
-
-@pytest.mark.parametrize("there", LINKS, ids=lambda there: there.__name__)
-def test_a_run_directory_that_is_a_link_is_refused_before_anything_is_started(tmp_path, there, proved):
+def test_a_run_directory_that_is_a_link_is_refused_before_anything_is_started(tmp_path, proved):
     root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
-    there(root)
+    (root / "out").symlink_to("nowhere/at/all")
     done = run(root)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: the run directory: out is a symbolic link; name a path inside")
@@ -182,7 +152,7 @@ def test_a_run_directory_that_is_a_link_is_refused_before_anything_is_started(tm
     proved("faults", "run directories that are links, refused with exit code 2")
 
 
-@pytest.mark.parametrize("there", [*PLACES, a_link_for_the_journal], ids=lambda there: there.__name__)
+@pytest.mark.parametrize("there", [a_pipe, read_only, a_link_for_the_journal], ids=lambda there: there.__name__)
 def test_a_place_that_takes_no_reports_is_told_before_anything_is_started(tmp_path, there, proved):
     root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner(f"touch {tmp_path}/started"))})
     before = (root / "bench/core.json").read_text()
@@ -262,8 +232,11 @@ def gone() -> int:
     return writing
 
 
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
-@pytest.mark.parametrize("where", [gone, lambda: os.open("/dev/full", os.O_WRONLY)], ids=["gone", "full"])
+def full() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+@pytest.mark.parametrize(("stream", "where"), [("stdout", full), ("stderr", gone)])
 def test_a_run_that_nobody_can_read_of_is_reported_all_the_same(tmp_path, stream, where, proved):
     root, place = repository(tmp_path / "r"), where()
     other = {"stdout", "stderr"} - {stream}
@@ -275,11 +248,10 @@ def test_a_run_that_nobody_can_read_of_is_reported_all_the_same(tmp_path, stream
     proved("faults", "streams closed, full or without a reader, and all reports there")
 
 
-@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
-def test_closed_streams_are_taken_by_no_file_of_ours(tmp_path, closed, proved):
+def test_closed_streams_are_taken_by_no_file_of_ours(tmp_path, proved):
     script = "links=$(readlink /proc/$$/fd/1 /proc/$$/fd/2); echo said; echo said >&2; echo $links > out.txt"
     root = repository(tmp_path / "r", {"skillgym.config.yaml": config(runner(script))})
-    done = run(root, "/bin/sh", "-c", f'exec "{PROGRAM}" run --output out --verbose {closed}', streams={})
+    done = run(root, "/bin/sh", "-c", f'exec "{PROGRAM}" run --output out --verbose 0<&- 1>&- 2>&-', streams={})
     assert done.returncode == 0
     assert whole(root / "out") == REPORTS
     told = (root / "out/core/one/sh/repeat-1/changes/out.txt").read_text()
@@ -288,13 +260,12 @@ def test_closed_streams_are_taken_by_no_file_of_ours(tmp_path, closed, proved):
 
 
 @pytest.mark.parametrize(
-    ("where", "code", "said"),
+    ("args", "where", "code", "said"),
     [
-        pytest.param(gone, 141, "", id="gone"),
-        pytest.param(lambda: os.open("/dev/full", os.O_WRONLY), 3, "No space left on device", id="full"),
+        pytest.param(("list", "--json"), gone, 141, "", id="gone"),
+        pytest.param(("doctor",), full, 3, "No space left on device", id="full"),
     ],
 )
-@pytest.mark.parametrize("args", [("list", "--json"), ("schema", "results"), ("list",), ("doctor",)], ids=" ".join)
 def test_a_command_whose_answer_cannot_be_written_does_not_succeed(tmp_path, args, where, code, said, proved):
     many = suite(*(case(str(number)) for number in range(200)))
     root, place = repository(tmp_path / "r", {"bench/core.json": many}), where()

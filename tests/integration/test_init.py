@@ -19,9 +19,7 @@ NPM = {"package.json": json.dumps({"scripts": {"test": "node --test"}}), "README
 SKILL = {"skills/pages/SKILL.md": "---\nname: pages\ndescription: Counts pages.\n---\n\nCount the form feeds.\n"}
 REPOSITORIES = {
     "npm": NPM,
-    "documented": {**NPM, "README.md": "# Shop\n\n## Testing\n\n`npm test`\n"},
     "title": {"README.md": '# It\'s a /shop/ "of" C:\\books [1] (a+b)*\n'},
-    "nothing": {"src/main.c": "int main() {}\n"},
     "empty": {},
     "monorepo": {
         "packages/api/package.json": NPM["package.json"],
@@ -172,11 +170,8 @@ SKILLS = {
 @pytest.mark.parametrize(
     ("start", "chosen"),
     [
-        (".", "plugins/p1/skills/one"),
         ("plugins/p2", "plugins/p2/skills/three"),
-        ("plugins/p2/skills/two", "plugins/p2/skills/two"),
         ("plugins/p2/skills/two/scripts", "plugins/p2/skills/two"),
-        ("docs", "plugins/p1/skills/one"),
         ("vendor", "plugins/p1/skills/one"),
     ],
 )
@@ -204,26 +199,10 @@ def test_agents_are_those_with_a_key_and_the_branch_is_that_of_the_repository(tm
     assert "k-secret" not in texts
 
 
-@pytest.mark.parametrize("branch", ["main", "master"])
-def test_the_branch_is_not_the_one_of_a_change(tmp_path, branch):
-    folder = repository_with(tmp_path, NPM, branch=branch)
-    git_in(folder, "checkout", "--quiet", "-b", "add-bench")
-    assert skillgym("init", cwd=folder).code == 0
-    assert f'branches: ["{branch}"]' in (folder / ".github/workflows/skillgym.yml").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "key", "agent"),
-    [
-        ((), "CLAUDE_CODE_OAUTH_TOKEN", "claude-code"),
-        ((), "CODEX_API_KEY", "codex"),
-        ((), "OPENROUTER_API_KEY", "pi"),
-        (("--agent", "claude-code"), "CLAUDE_CODE_OAUTH_TOKEN", "claude-code"),
-    ],
-)
-def test_the_key_is_the_one_that_is_there(tmp_path, arguments, key, agent):
+def test_the_key_is_the_one_that_is_there(tmp_path):
+    key, agent = "CLAUDE_CODE_OAUTH_TOKEN", "claude-code"
     folder = repository_with(tmp_path, NPM)
-    ran = skillgym("init", *arguments, cwd=folder, **{key: "k-secret"})
+    ran = skillgym("init", cwd=folder, **{key: "k-secret"})
     workflow = (folder / ".github/workflows/skillgym.yml").read_text()
     assert re.findall(r"secrets\.(\w+)", workflow) == [key]
     assert f"type: {agent}" in (folder / "skillgym.config.yaml").read_text()
@@ -231,11 +210,9 @@ def test_the_key_is_the_one_that_is_there(tmp_path, arguments, key, agent):
     assert f"create the secret {key} on GitHub" in ran.out
 
 
-@pytest.mark.parametrize(
-    ("agents", "branch"), [(("claude-code",), "main"), (("codex", "gemini", "copilot"), "releases/2.x")]
-)
-def test_the_workflow_passes_actionlint_and_zizmor(tmp_path, agents, branch):
-    folder = repository_with(tmp_path, NPM, branch=branch)
+def test_the_workflow_passes_actionlint_and_zizmor(tmp_path):
+    agents = ("codex", "gemini", "copilot")
+    folder = repository_with(tmp_path, NPM, branch="releases/2.x")
     assert skillgym("init", *(part for agent in agents for part in ("--agent", agent)), cwd=folder).code == 0
     workflow = folder / ".github/workflows/skillgym.yml"
     subprocess.run([TOOLS / "actionlint", workflow], check=True)
@@ -276,11 +253,8 @@ def test_files_that_exist_are_kept_unless_they_are_to_be_replaced(tmp_path):
 
 
 CONFIGURATIONS = {
-    "yml": OWN,
-    "json": OWN,
     "toml": '[runners.mine]\nagent = {type = "nop"}\n',
     "ts": f"export default {OWN};\n",
-    "mjs": f"export default {OWN};\n",
 }
 
 
@@ -319,9 +293,8 @@ def test_the_workflow_passes_the_keys_of_the_runners_that_are_there(tmp_path):
     assert "First:" not in ran.out
 
 
-@pytest.mark.parametrize("text", [OWN, "run: { maxCost: 5 }\n", ""])
-def test_where_the_configuration_has_no_runner_for_an_agent_it_says_so(tmp_path, text):
-    folder = repository_with(tmp_path, NPM | {"skillgym.config.yaml": text})
+def test_where_the_configuration_has_no_runner_for_an_agent_it_says_so(tmp_path):
+    folder = repository_with(tmp_path, NPM | {"skillgym.config.yaml": OWN})
     ran = skillgym("init", "--agent", "codex", cwd=folder)
     assert ran.code == 0
     assert "\nFirst: skillgym.config.yaml has no runner for codex; add one whose agent.type is codex\n" in ran.out
@@ -362,7 +335,6 @@ def link_to_a_folder(path: Path) -> None:
     ("make", "path", "obstacle"),
     [
         (link_to_a_folder, ".github", ".github is a symbolic link"),
-        (Path.touch, ".github", ".github is not a folder"),
         (lambda path: path.mkdir(parents=True), ".github/workflows/skillgym.yml", "it is a folder"),
     ],
 )
@@ -394,13 +366,11 @@ def test_it_replaces_no_link(tmp_path):
     ("arguments", "message"),
     [
         (("--format", "xbench"), "--format: unknown word 'xbench'; did you mean 'x-bench'?"),
-        (("--format", "harbor"), "--format: unknown word 'harbor'; known: agentv, python, skill-evals, "),
         (("--agent", "claude"), "--agent: unknown agent 'claude'; did you mean 'claude-code'?"),
         (
             ("--agent", "cursor-agent"),
             "--agent: a workflow cannot install 'cursor-agent'; configure its runner yourself: docs/reference/agents",
         ),
-        (("--agent", "reference"), "--agent: unknown agent 'reference'; known: "),
         (("--format", "evals"), "--format skill-evals: the repository has no skill, a folder with a SKILL.md"),
     ],
 )

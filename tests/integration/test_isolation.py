@@ -276,7 +276,6 @@ WRITES = "echo x | LC_ALL=C dd of=large conv=notrunc bs=1 seek=$(({size} - {less
 @pytest.mark.parametrize(
     ("size", "limits"),
     [
-        pytest.param(4 * 1024**3, (), id="the default"),
         pytest.param(8192, ("--limits", "fileSize=8KiB"), id="a limit that was asked for"),
     ],
 )
@@ -376,9 +375,8 @@ SWAPS = {
 }
 
 
-@BOTH
-@pytest.mark.parametrize("swap", SWAPS)
-def test_what_a_hook_puts_in_the_place_of_files_before_they_are_kept_leads_nowhere(place, options, swap):
+@pytest.mark.parametrize(("swap", "options"), [*((swap, AS_USERS) for swap in SWAPS), ("the workspace", AS_CALLER)])
+def test_what_a_hook_puts_in_the_place_of_files_before_they_are_kept_leads_nowhere(place, swap, options):
     swap = SWAPS[swap].replace("CANARY", str(place / "root-only"))
     hook = {"command": ["sh", "-c", f'cd "$SKILLGYM_WORKSPACE" && {{ {swap}; }}; echo x >>"$HOME/../tried"']}
     files = {

@@ -27,7 +27,6 @@ def bench(tmp_path):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        pytest.param({"maxfail": 1}, ["failed"] + ["skipped"] * 5, id="one"),
         pytest.param({"exitfirst": True}, ["failed"] + ["skipped"] * 5, id="-x"),
         pytest.param({"maxfail": 2}, ["failed", "passed", "failed"] + ["skipped"] * 3, id="two"),
         pytest.param({"maxfail": 4}, ["failed", "passed"] * 3, id="more than there are"),
@@ -85,15 +84,6 @@ def test_missing_repetitions_are_not_run_either(bench):
     report = bench.run(script, *CASES, maxfail=1, repeat=2, jobs=2, observer=Markers(bench.log))
     assert statuses(report) == ["failed"] + ["skipped"] * 5
     assert [attempts(result) for result in report.results[:3]] == [["1.1 failed", "2.1 failed"], ["1.1 passed"], []]
-
-
-def test_it_cannot_be_combined_with_another_rule_that_ends_the_run(tmp_path):
-    repository(tmp_path)
-    skillgym("run", "--output", "base", cwd=tmp_path)
-    ran = skillgym(
-        *("run", "--baseline", "base", "--fail-on", "regression", "--stop", "futility", "--maxfail", "1"), cwd=tmp_path
-    )
-    assert (ran.code, "--stop futility with --maxfail: only one of them can end the run" in ran.err) == (2, True)
 
 
 def test_a_resumed_run_counts_the_failures_of_before(tmp_path):

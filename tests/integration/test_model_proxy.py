@@ -112,21 +112,6 @@ def test_the_server_is_reached_although_programs_use_a_proxy(tmp_path):
     assert proxy.lines == ["POST http://judge.invalid/v1/messages"]
 
 
-def test_no_more_questions_are_asked_than_the_suite_allows(tmp_path):
-    with ScriptedServer(said("1"), said("1"), said("1")) as server:
-        run(asking(tmp_path, target="{max_calls: 2}", questions=3, **JUDGED), server)
-    (result,) = results(tmp_path)
-    assert (result["status"], len(server.requests)) == ("failed", 2)
-    assert result["outcomes"][0]["score"] == 0.6667
-
-
-def test_without_a_judge_nothing_runs_and_the_message_says_what_to_configure(tmp_path):
-    with ScriptedServer() as server:
-        ran = run(asking(tmp_path), server)
-    assert (ran.code, server.requests) == (2, [])
-    assert "1 question needs a judge: set run.judge" in ran.err
-
-
 def test_without_an_answer_the_case_is_errored_whatever_the_grader_says(tmp_path):
     with ScriptedServer(said("1"), Reply(401)) as server:
         run(asking(tmp_path, questions=2, **JUDGED), server)

@@ -53,9 +53,6 @@ def test_an_indicator_is_shown_and_not_scored_where_there_are_two_arms(tmp_path)
             id="in both",
         ),
         pytest.param({"evals/one/graders/hello.md": None}, 0, id="nothing else is left"),
-        pytest.param(
-            {"evals/one/graders/tool.md": "---\ntype: regex\narm: with-only\n---\nbye\n"}, 1.0, id="with-only"
-        ),
     ],
 )
 def test_an_indicator_is_scored_where_it_has_to_be(tmp_path, files, score):
@@ -63,45 +60,20 @@ def test_an_indicator_is_scored_where_it_has_to_be(tmp_path, files, score):
     assert only(tmp_path)["score"] == score
 
 
-def test_what_cannot_be_used_is_errored_and_its_siblings_run(tmp_path):
-    files = {
-        "evals/key/prompt.md": "---\nnonsense: 1\n---\nHi.",
-        "evals/none/prompt.md": "Hi.",
-        "evals/limit/prompt.md": "---\nmax_turns: 500\n---\nHi.",
-    }
-    ran = run_plugin(plugin(tmp_path, files), "--arms", "with", *ONE_RUN)
-    found = {one["caseId"]: (one["status"], one.get("error", {}).get("message", "")) for one in results(tmp_path)}
-    assert ran.code == 2
-    assert found.pop("one")[0] == "passed"
-    assert {status for status, _ in found.values()} == {"errored"}
-    assert "unknown key 'nonsense'" in found["key"][1]
-    assert "has no grader" in found["none"][1]
-    assert "max_turns: must be a whole number, from 1 to 200" in found["limit"][1]
-
-
-@pytest.mark.parametrize(
-    ("threshold", "status", "sessions"),
-    [pytest.param("0.6", "passed", 3, id="enough"), pytest.param("0.7", "failed", 3, id="not enough")],
-)
-def test_the_mean_over_the_runs_decides_not_each_run(tmp_path, threshold, status, sessions):
+def test_the_mean_over_the_runs_decides_not_each_run(tmp_path):
     counter = tmp_path / "count"
     script = f"n=$(cat {counter} 2>/dev/null || echo 0); echo $((n + 1)) > {counter}; [ $n = 1 ] || touch made.txt"
     grader = {"evals/one/graders/hello.md": "---\ntype: file_exists\npath: made.txt\n---\n"}
-    run_plugin(plugin(tmp_path / "r", grader), "--arms", "with", "--threshold", threshold, script=script)
+    run_plugin(plugin(tmp_path / "r", grader), "--arms", "with", "--threshold", "0.6", script=script)
     result = only(tmp_path / "r")
-    assert (result["status"], len(result["attempts"]), result["score"]) == (
-        status,
-        sessions,
-        pytest.approx(2 / 3, abs=1e-3),
-    )
+    assert (result["status"], len(result["attempts"]), result["score"]) == ("passed", 3, pytest.approx(2 / 3, abs=1e-3))
 
 
-@pytest.mark.parametrize(("words", "status"), [("PASS FAIL PASS", "passed"), ("FAIL PASS FAIL", "failed")])
-def test_the_judge_is_asked_three_times(tmp_path, words, status):
+def test_the_judge_is_asked_three_times(tmp_path):
     grader = {"evals/one/graders/hello.md": "---\ntype: llm\n---\nIt greets nicely.\n"}
-    with ScriptedServer(*map(verdict, words.split())) as server:
+    with ScriptedServer(*map(verdict, ("PASS", "FAIL", "PASS"))) as server:
         run_plugin(plugin(tmp_path, grader), "--arms", "with", *ONE_RUN, server=server)
-    assert (only(tmp_path)["status"], len(server.requests)) == (status, 3)
+    assert (only(tmp_path)["status"], len(server.requests)) == ("passed", 3)
 
 
 def test_without_a_judge_no_session_starts(tmp_path):
@@ -124,17 +96,6 @@ def test_a_script_prepares_the_workspace_and_folders_are_read_only(tmp_path):
     )
     run_plugin(plugin(tmp_path, files), "--arms", "with", *ONE_RUN, "--keep", "all", script=script, answer="bye")
     assert only(tmp_path)["status"] == "passed"
-
-
-def test_a_script_that_fails_is_no_failure_of_the_agent(tmp_path):
-    files = {
-        "evals/one/prompt.md": "---\ncontext: {scaffold_script: setup.sh}\n---\nHi.\n",
-        "evals/one/setup.sh": "echo no luck >&2; exit 3\n",
-    }
-    ran = run_plugin(plugin(tmp_path, files), "--arms", "with", *ONE_RUN)
-    result = only(tmp_path)
-    assert (ran.code, result["status"], result["failureOrigin"]) == (3, "errored", "workspace-bootstrap")
-    assert "no luck" in result["error"]["message"]
 
 
 def test_agents_see_the_skills_and_no_evals_and_what_they_cannot_do_is_a_warning(tmp_path):
@@ -173,17 +134,6 @@ def test_claude_code_loads_a_copy_of_the_plugin_with_its_manifest_and_without_ev
     assert "evals" not in seen
     assert ".mcp.json" not in found
     assert json.loads("{" + manifest) == {"name": "greeter", "commands": ["./more/wave.md"]}
-
-
-def test_check_warns_once_of_the_servers_of_a_plugin(tmp_path):
-    files = {
-        ".mcp.json": "{}",
-        "evals/two/prompt.md": "Hi.",
-        "evals/two/graders/a.md": "---\ntype: regex\n---\nhello\n",
-    }
-    checked = skillgym("check", cwd=plugin(tmp_path, files))
-    assert checked.code == 0
-    assert (checked.out + checked.err).count("the MCP servers of the plugin greeter are not started") == 1
 
 
 def test_list_shows_how_many_graders_need_a_judge(tmp_path):

@@ -150,13 +150,10 @@ def test_nothing_is_overwritten_without_force(shop):
     ("args", "message"),
     [
         (("--id", "x" * 1_001), "--id: must be a text of at most 1,000 characters in UTF-8"),
-        (("--id", " "), "--id: the value is empty; leave the option out"),
-        (("--id", "a\udcffb"), "--id: must be a text of at most 1,000 characters"),
         (("--expect", "file:\udcff exists"), "--expect: must be a text in UTF-8"),
         (("--expect", f"file:a contains '{KEY}'"), "--expect has what looks like a key, or the value of a secret"),
-        (("--id", KEY), "--id has what looks like a key, or the value of a secret; leave it out"),
     ],
-    ids=["long", "blank", "id-not-utf-8", "expectation-not-utf-8", "key-in-expectation", "key-in-id"],
+    ids=["long", "expectation-not-utf-8", "key-in-expectation"],
 )
 def test_what_the_suite_must_not_have_is_refused_before_anything_is_written(shop, args, message):
     done = skillgym("promote", "run", "--case", "tax", *args, cwd=shop)
@@ -303,16 +300,6 @@ def test_keys_and_private_paths_are_not_written(shop):
     assert not any(part in done.out + done.err for part in (secret, KEY))
 
 
-def test_a_key_in_a_template_is_replaced(tmp_path):
-    root = repository(
-        tmp_path / "repo", {"app/.env": f"K={KEY}\n", "skillgym.config.yaml": config(runner("true"))}, git=True
-    )
-    skillgym("run", "--output", "run", cwd=root)
-    done = skillgym("promote", "run", "--no-check", cwd=root)
-    assert (root / "promoted/one.bench.json.template/app/.env").read_text() == "K=***\n"
-    assert "note: what looks like a key (github) was replaced by *** in template/app/.env" in done.out
-
-
 def test_a_suite_that_is_not_in_the_checkout_is_an_error_with_the_commit(shop):
     (shop / "bench/core.bench.json").unlink()
     done = skillgym("promote", "run", "--case", "tax", cwd=shop)
@@ -321,13 +308,11 @@ def test_a_suite_that_is_not_in_the_checkout_is_an_error_with_the_commit(shop):
     assert f"the files of the session are unknown; check out the commit of the run, {commit}" in done.err
 
 
-@pytest.mark.parametrize("above", ["..", "{root}/.."])
-def test_a_suite_outside_of_the_checkout_is_never_loaded(shop, above):
+def test_a_suite_outside_of_the_checkout_is_never_loaded(shop):
     loaded = shop.parent / "loaded"
     written(shop.parent, {"evil_suite.py": f"import pathlib, skillgym_action\npathlib.Path({str(loaded)!r}).touch()\n"})
     results = shop / "run/results.json"
-    path = f"{above.format(root=shop)}/evil_suite.py"
-    results.write_text(results.read_text().replace("bench/core.bench.json", path))
+    results.write_text(results.read_text().replace("bench/core.bench.json", "../evil_suite.py"))
     done = skillgym("promote", "run", "--case", "tax", cwd=shop)
     assert (done.code, done.out) == (INVALID, "")
     assert not loaded.exists()
@@ -361,11 +346,8 @@ def session_of(root: Path) -> Path:
     ("field", "value"),
     [
         ("prompt", ["x"]),
-        ("prompt", None),
-        ("cwd", 1),
         ("runner", {}),
         ("events", [{"type": "command", "command": {"a": 1}}]),
-        ("events", [{"type": "unknown"}]),
         ("files", {"observedReads": [1]}),
     ],
 )
@@ -487,7 +469,7 @@ def test_no_other_repository_of_the_machine_is_read(checkout, tmp_path):
     assert not list((checkout / "promoted").rglob("private.txt"))
 
 
-@pytest.mark.parametrize("branch", ["--output=pwned", "main..HEAD", "$(touch pwned)", "no-such", "a\0b", "\ud800"])
+@pytest.mark.parametrize("branch", ["--output=pwned", "main..HEAD", "a\0b"])
 def test_the_branch_of_a_transcript_is_only_a_name(checkout, branch):
     file = transcript_of("claude-code", checkout, **{'"gitBranch": "main"': f'"gitBranch": {json.dumps(branch)}'})
     done = skillgym("promote", file, cwd=checkout)
@@ -548,23 +530,10 @@ def test_of_a_large_commit_only_what_the_session_used_is_taken(checkout):
     assert sorted(tree(checkout / "promoted/please-make-it-better.bench.json.template")) == ["notes.md"]
 
 
-def test_further_messages_are_kept_for_people(checkout):
-    file = transcript_of("claude-code", checkout)
-    more = {"type": "user", "sessionId": "s", "cwd": str(checkout), "message": {"content": "No, shorter."}}
-    before = file.read_text()
-    file.write_text(f"{before}{json.dumps(more)}\nnot json\n")
-    done = skillgym("promote", file, "--no-check", cwd=checkout)
-    assert "note: the user sent 1 further message; an x-bench case has one prompt" in done.out
-    assert f"{file}:{len(before.splitlines()) + 2}: the line was skipped: it is not JSON" in done.out
-    made = json.loads((checkout / "promoted/please-make-it-better.bench.json").read_text())["cases"][0]
-    assert made["x-promoted"]["furtherMessages"] == ["No, shorter."]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "is not a transcript of Claude Code or Codex"),
-        ('{"a": 1}\n', "is not a transcript of Claude Code or Codex"),
         ('{"type": "user", "sessionId": "s", "cwd": "/w"}\n', "no message of the user is in it"),
         ('{"type": "user", "sessionId": "s", "message": {"content": "x"}}\n', "it does not say which folder"),
     ],

@@ -57,11 +57,6 @@ def test_runners_of_one_provider_share_its_places(bench):
     assert (len(bench.logged("begun")), beside(bench)) == (48, 3)
 
 
-def test_repetitions_and_retries_count_too(bench):
-    bench.run({"a": claude(bench, f"{THREE}; false")}, *CASES[:8], jobs=16, repeat=2, retry=1, limit=["anthropic=3"])
-    assert (len(bench.logged("begun")), beside(bench)) == (32, 3)
-
-
 def test_sessions_of_another_provider_do_not_wait_behind_those_that_do(bench):
     """Each of the 5 sessions of openai passes only if all 5 run at the same time, beside one of anthropic."""
     agents = {"a": claude(bench, MET.format(n=5)), "b": bench.agent(MEET.format(n=5), model="gpt-5")}
@@ -152,9 +147,7 @@ def run(bench: Bench, *options: str, limits: object = None, together: int = 1):
     ("options", "limits", "most"),
     [
         pytest.param(("--limit", "anthropic=2"), None, 2, id="the option"),
-        pytest.param((), {"anthropic": {"sessions": 2}}, 2, id="the configuration"),
         pytest.param(("--limit", "anthropic=1", "--limit", "openai=5"), {"anthropic": {"sessions": 6}}, 1, id="both"),
-        pytest.param(("--limit", "openai=1"), {"anthropic": {"sessions": 2}}, 2, id="the option of another provider"),
     ],
 )
 def test_option_and_configuration_limit_sessions(bench, options, limits, most):
@@ -170,11 +163,7 @@ FORM = "is not PROVIDER=N, such as anthropic=40"
     ("options", "limits", "words"),
     [
         pytest.param(("--limit", "antropic=2"), None, f"--limit: {MEANT}", id="option"),
-        pytest.param(("--limit", "anthropic"), None, f"--limit: 'anthropic' {FORM}", id="no number"),
-        pytest.param(("--limit", "anthropic=0"), None, f"--limit: 'anthropic=0' {FORM}", id="none"),
         pytest.param((), {"antropic": {"sessions": 2}}, f"limits.antropic: {MEANT}", id="configuration"),
-        pytest.param((), {"anthropic": {"sessions": 0}}, "limits.anthropic.sessions: ", id="no session"),
-        pytest.param((), {"anthropic": {"sesions": 1}}, "limits.anthropic.sesions: unknown key", id="another key"),
     ],
 )
 def test_mistakes_are_named_with_their_place(bench, options, limits, words):

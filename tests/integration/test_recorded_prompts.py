@@ -61,13 +61,12 @@ def test_judged_again_and_again_it_stays_without_evidence(tmp_path):
     assert skillgym("rejudge", "again", "--output", "third", cwd=root).code == UNDECIDED
 
 
-@pytest.mark.parametrize("command", ["rejudge", "run"])
 @pytest.mark.parametrize(
-    ("turns", "status"),
+    ("command", "turns", "status"),
     [
-        pytest.param(("Hi", "And now?", "Bye"), "passed", id="the same"),
-        pytest.param(("Hi", "And then?", "Bye"), "errored", id="another second turn"),
-        pytest.param(("Hi", "And now?"), "errored", id="a turn less"),
+        pytest.param("run", ("Hi", "And now?", "Bye"), "passed", id="the same"),
+        pytest.param("rejudge", ("Hi", "And then?", "Bye"), "errored", id="another second turn"),
+        pytest.param("run", ("Hi", "And now?"), "errored", id="a turn less"),
     ],
 )
 def test_all_turns_of_a_conversation_have_to_be_the_same(tmp_path, command, turns, status):

@@ -304,14 +304,6 @@ def test_a_run_with_reused_results_is_judged_again_without_them(project):
     assert "all of its results are reused from earlier runs" in again.err
 
 
-def test_sessions_of_an_interrupted_run_are_continued_and_not_reused(project):
-    project.commit({"b/template/input.txt": "write!"})
-    project.reuse("--output", ".skillgym-results/first")
-    sessions = project.sessions
-    _, _, shown = project.run("--reuse", "unchanged", "--resume", ".skillgym-results/first", "--case", "b*")
-    assert project.sessions == sessions, shown
-
-
 @pytest.mark.parametrize(
     ("changes", "again"),
     [

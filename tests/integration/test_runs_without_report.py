@@ -79,17 +79,10 @@ KINDS = {
         files={"skillgym.config.yaml": "report: {comment: sometimes}\n"}, words="report.comment",
         place=("skillgym.config.yaml", "1"), creates=False,
     ),
-    "runners of the input": Kind(
-        inputs={"runners": "sh: {agent: {type: comand}}"}, words="input runners:1:14: runners.sh.agent.type"
-    ),
     "a wrong word in an input": Kind(inputs={"fail-on": "bogus"}, words="input fail-on: unknown word 'bogus'"),
     "an unknown input": Kind(
         inputs={"coment": "off"}, words="unknown input 'coment'", remedy="did you mean 'comment'?", creates=False
     ),
-    "a wrong word for the comment": Kind(
-        inputs={"comment": "bogus"}, words="input comment: unknown word 'bogus'", creates=False
-    ),
-    "an unknown mode": Kind(inputs={"mode": "rum"}, words="input mode: unknown word 'rum'", creates=False),
     "a working directory that is not there": Kind(
         inputs={"working-directory": "nope"}, words="input working-directory: there is no folder nope", creates=False
     ),
@@ -98,24 +91,24 @@ KINDS = {
         event=("pull_request_target", pull_request(FORK)), words="agents would follow untrusted text",
         remedy="allow-untrusted: true",
     ),
-    "results that are not there": Kind(inputs={"mode": "report", "results": "nowhere"}, words="nowhere"),
     "no baseline": Kind(inputs={"fail-on": "regression"}, words="regression in fail-on without a baseline"),
     "a folder of templates that is not there": Kind(
         inputs={"template-dir": "nope"}, words="nope: there is no such folder of report templates"
-    ),
-    "a misspelt template": Kind(
-        inputs={"template-dir": "mine"}, files={"mine/sumary.md.j2": "x"},
-        words="no file in this folder has the name of a report template",
-        remedy="rename 'sumary.md.j2' to 'summary.md.j2'",
-    ),
-    "suites of a base commit without git": Kind(inputs={"suites-from": "base"}, words="suites-from", creates=False),
-    "a working directory outside": Kind(
-        inputs={"working-directory": "../x"}, words="input working-directory", creates=False
     ),
     "a run directory that an agent destroys": Kind(
         inputs={"report-dir": "results"}, code=3, words="cannot write"
     ),
 }  # fmt: skip
+
+
+OF_COMMENTS = (
+    "a misspelt agent in the configuration",
+    "a configuration that is no YAML, with a section for comments",
+    "a wrong comment in the configuration",
+    "an unknown input",
+    "a working directory that is not there",
+    "a refused event",
+)
 
 
 def the_repository(folder, kind):
@@ -179,7 +172,7 @@ def test_an_early_end_is_written_everywhere_and_takes_the_old_verdict_away(tmp_p
         assert [one.state for one in earlier] == ([] if kind.code == 2 else ["error", "pending"])
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("kind", [KINDS[name] for name in OF_COMMENTS], ids=OF_COMMENTS)
 def test_a_comment_is_created_where_the_settings_for_it_can_be_read(tmp_path, kind):
     root = the_repository(tmp_path, kind)
     with github_with() as github:
@@ -250,15 +243,14 @@ def test_a_run_that_is_cancelled_during_its_start_says_so_everywhere(tmp_path):
         assert [(one.state, one.description) for one in github.statuses(SHA)] == [("error", "cancelled")]
 
 
-@pytest.mark.parametrize("module", ["cli.action.inputs", "pipeline.wiring", "settings.settings"])
-def test_a_signal_while_modules_are_imported_loses_neither_inputs_nor_event(tmp_path, module):
+def test_a_signal_while_modules_are_imported_loses_neither_inputs_nor_event(tmp_path):
     root = repository(tmp_path / "r")
     files = tmp_path / "files"
     written(files, {"event.json": json.dumps(pull_request()), "outputs": "", "summary": ""})
-    program = f"""import os, signal, sys
+    program = """import os, signal, sys
 class Cancels:
     def find_spec(name, path=None, target=None):
-        if name == "skillgym_action.{module}":
+        if name == "skillgym_action.pipeline.wiring":
             sys.meta_path.remove(Cancels)
             os.kill(os.getpid(), signal.SIGTERM)
 sys.meta_path.insert(0, Cancels)
@@ -428,20 +420,17 @@ def test_without_an_event_that_can_be_read_the_job_has_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("token", "fault", "words"),
+    ("token", "words"),
     [
-        pytest.param(READ_ONLY_TOKEN, None, "pull-requests: write", id="a token that can only read"),
-        pytest.param("", None, "github-token is empty", id="no token"),
-        pytest.param(None, server_error(502), "502", id="GitHub is down"),
+        pytest.param(READ_ONLY_TOKEN, "pull-requests: write", id="a token that can only read"),
+        pytest.param("", "github-token is empty", id="no token"),
     ],
 )
-def test_trouble_with_github_is_a_note_and_changes_no_exit_code(tmp_path, token, fault, words):
+def test_trouble_with_github_is_a_note_and_changes_no_exit_code(tmp_path, token, words):
     root = repository(tmp_path / "r", {"skillgym.config.yaml": MISSPELT})
     with github_with() as github:
         github.add_comment(NUMBER, BOT, GREEN)
-        if fault:
-            github.fail(fault, times=1000)
-        found = step(root, github, {} if token is None else {"github-token": token})
+        found = step(root, github, {"github-token": token})
         assert (found.code, found.outputs["exit-code"]) == (2, "2")
         assert words in found.summary
         assert "note: " in found.said
@@ -484,10 +473,8 @@ HOSTILE = (
         pytest.param(
             {}, {"skillgym.config.yaml": json.dumps({"runners": {"sh": {"agent": {"type": HOSTILE}}}})}, id="value"
         ),
-        pytest.param({}, {"skillgym.config.yaml": json.dumps({HOSTILE: 1})}, id="key"),
         pytest.param({"template-dir": HOSTILE.replace("\n", " ")}, {}, id="folder"),
         pytest.param({"mode": HOSTILE}, {}, id="input"),
-        pytest.param({"suites": HOSTILE.replace("\n", " ")}, {}, id="path"),
     ],
 )  # fmt: skip
 def test_hostile_text_in_a_message_is_harmless_in_every_place(tmp_path, inputs, files):
@@ -540,7 +527,6 @@ def test_a_secret_in_a_message_is_redacted_in_every_place(tmp_path):
         ),
         pytest.param({"more.json": suite()}, (), [("warning", "more.json", None)], id="a near miss"),
         pytest.param({}, ("--format", "x"), [("error", None, None)], id="an option"),
-        pytest.param({}, ("--nosuch",), [("error", None, None)], id="an unknown option"),
     ],
 )  # fmt: skip
 def test_check_annotates_in_a_job_and_nowhere_else(tmp_path, files, args, expected):

@@ -34,20 +34,6 @@ def warnings(root, *args, command=("run", "--output", "out"), cwd=".", **env):
             id="another one further up",
         ),
         pytest.param(
-            {ROOT: GATED, ONE: UNGATED},
-            ("p/two", "p/one"),
-            1,
-            f"p/one/bench/core.json: this suite runs with the configuration {ROOT}, not with the closest one, {ONE}",
-            id="in the other order",
-        ),
-        pytest.param(
-            {ROOT: None, ONE: UNGATED, TWO: GATED},
-            ("p/one", "p/two"),
-            0,
-            f"p/two/bench/core.json: this suite runs with the configuration {ONE}, not with the closest one, {TWO}",
-            id="one for each",
-        ),
-        pytest.param(
             {ROOT: None, ONE: UNGATED},
             ("p/one", "p/two"),
             0,

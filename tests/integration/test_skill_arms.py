@@ -79,19 +79,11 @@ def test_a_failure_with_the_skill_is_red_whatever_the_other_arm_does(tmp_path):
     assert "It says 3: no: nothing of the kind is there" in (tmp_path / "out/report.html").read_text(encoding="utf-8")
 
 
-def test_hurts_only_with_an_interval_below_0(tmp_path):
-    scene(tmp_path, agent=AGENT.replace("[ -s skill.txt ] &&", "[ -s skill.txt ] ||"))
-    assert run(tmp_path).code == 1
-    assert (uplift(tmp_path)["points"], uplift(tmp_path)["verdict"]) == (-50.0, "hurts")
-
-
 @pytest.mark.parametrize(
     ("at_base", "other"),
     [
         pytest.param({"skills/pdf/SKILL.md": OLD}, "old_skill", id="another SKILL.md"),
         pytest.param({"skills/pdf/SKILL.md": SKILL}, "without_skill", id="the same"),
-        pytest.param({"skills/pdf/SKILL.md": None}, "without_skill", id="none"),
-        pytest.param({SUITE: evals(MADE | {"prompt": "Another"})}, "without_skill", id="other questions"),
         pytest.param({"skills/pdf/scripts/run.sh": "echo"}, "old_skill", id="another script"),
     ],
 )
@@ -157,9 +149,7 @@ def test_no_arm_has_the_evals_and_the_arm_without_no_trace_of_the_skill(tmp_path
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        ("with", [""]),
         ("without", ["without_skill"]),
-        ("with,without", ["with_skill", "without_skill"]),
         ("old,with,without", ["old_skill", "with_skill", "without_skill"]),
     ],
 )
@@ -169,15 +159,6 @@ def test_chosen_arms(tmp_path, words, wanted):
     assert arms(tmp_path) == wanted
     if "with" in words.split(","):
         assert {row.get("arm", "with_skill") for row in rows(tmp_path, "results")} == {"with_skill"}
-
-
-def test_the_configuration_chooses_arms_too(tmp_path):
-    document = json.loads(config(runner(AGENT, output="events"))) | {"skills": {"arms": "with"}}
-    scene(tmp_path, MADE, **{"skillgym.config.yaml": json.dumps(document)})
-    assert run(tmp_path).code == 0
-    assert arms(tmp_path) == [""]
-    assert run(tmp_path, "--arms", "auto").code == 0
-    assert arms(tmp_path) == ["with_skill", "without_skill"]
 
 
 def test_a_base_that_is_not_in_the_clone(tmp_path):
@@ -214,16 +195,6 @@ def test_the_arms_of_a_real_merge_commit(tmp_path):
     git_in(tmp_path, *IDENTITY, "merge", "--quiet", "--no-ff", "--no-edit", "change")
     assert run(tmp_path).code == 0
     assert arms(tmp_path) == ["old_skill", "with_skill"]
-
-
-def test_questions_about_the_loading_of_the_skill_are_not_compared(tmp_path):
-    used = {"assertions": [{"type": "skill_used"}, {"type": "file_exists", "path": "seen.txt"}]}
-    scene(tmp_path, used)
-    run(tmp_path)
-    (row,), (other,) = rows(tmp_path, "results"), rows(tmp_path, "otherArms")
-    assert [one["type"] for one in row["outcomes"]] == ["skill-used", "file-exists"]
-    assert [one["type"] for one in other["outcomes"]] == ["file-exists"]
-    assert uplift(tmp_path)["points"] == 0
 
 
 def test_nothing_is_compared_in_trigger_lists(tmp_path):

@@ -59,14 +59,6 @@ def test_the_token_goes_to_the_api_alone(jobs):
     assert "cookie" not in headers
 
 
-def test_several_runs_are_pooled_and_two_at_once_lose_nothing(jobs):
-    for _ in range(3):
-        jobs.push()
-    found, _ = jobs.propose({"AGENTS.md": BAD})
-    assert "judged both in 3 runs of main" in found.said
-    assert "3 of 3 → 0 of 1" in found.summary
-
-
 def test_no_more_than_ten_runs_are_read(jobs):
     jobs.push()
     (artifact,) = jobs.artifacts.values()
@@ -106,13 +98,9 @@ def test_runs_after_the_merge_base_do_not_count(jobs):
     "of_run",
     [
         {"event": "pull_request", "branch": "main", "head_repository": "fork/skills"},
-        {"event": "pull_request", "branch": "main"},
         {"event": "push", "branch": "main", "head_repository": "fork/skills"},
-        {"event": "push", "branch": "topic"},
-        {"event": "push", "workflow": "other.yml"},
-        {"event": "push", "conclusion": "failure"},
     ],
-    ids=["fork", "pull request", "repository", "branch", "workflow", "failed"],
+    ids=["fork", "repository"],
 )
 def test_an_artifact_of_the_same_name_of_another_run_never_counts(jobs, of_run):
     jobs.push()
@@ -122,14 +110,10 @@ def test_an_artifact_of_the_same_name_of_another_run_never_counts(jobs, of_run):
     assert len(jobs.host.headers) == 1
 
 
-@pytest.mark.parametrize("how", ["lost", "expired", "gone"])
-def test_a_lost_artifact_does_not_turn_the_gate_off(jobs, how):
+def test_a_lost_artifact_does_not_turn_the_gate_off(jobs):
     jobs.push()
     (artifact,) = jobs.artifacts.values()
-    if how == "lost":
-        jobs.artifacts.clear()
-    else:
-        jobs.artifacts[artifact.id] = replace(artifact, expired=how == "expired", content=None)
+    jobs.artifacts[artifact.id] = replace(artifact, expired=True, content=None)
     found, comment = jobs.propose({"AGENTS.md": BAD})
     assert (found.code, found.outputs["verdict"]) == (3, "inconclusive"), found.said
     assert "successful runs of bench.yml for main: 1, 1 of them without such an artifact" in found.said
@@ -139,15 +123,10 @@ def test_a_lost_artifact_does_not_turn_the_gate_off(jobs, how):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda line: {"x.jsonl": line}, "is not a file of a store: upload only the folder store-path"),
         (lambda _: {NAME: b'{"schema": 1, "run": "@octo <img src=x>"}\n'}, "run 1001: skillgym-store"),
-        (lambda line: {NAME: line.replace(b'"commit":"', b'"commit":"0000')}, "names another run"),
         (lambda line: {NAME: line.replace(b'"group":"1001/', b'"group":"77/')}, "names another run"),
-        (lambda line: {NAME: line.replace(b'"branch":"main"', b'"branch":"dev"')}, "names another run"),
-        (lambda line: {f"{n}": line for n in range(17)}, "has more than 16 files"),
-        (lambda _: {NAME: b"\0" * (25 * 1024**2)}, "bytes unpacked"),
     ],
-    ids=["name", "content", "commit", "run", "branch", "files", "size"],
+    ids=["content", "run"],
 )
 def test_a_forged_artifact_is_inconclusive(jobs, change, reason):
     jobs.push()
@@ -168,9 +147,7 @@ NAME = "20260101T000000Z-000000000000.jsonl"
     ("answer", "reason"),
     [
         (Served(302, headers={"Location": "http://127.0.0.1:9/"}), "127.0.0.1 redirects once more"),
-        (Served(200, b"P" * (9 * 1024**2)), "the answer is larger than 8 MB"),
         (Served(200, b"no archive"), "is not a readable ZIP archive"),
-        (Served(403), "127.0.0.1 answered 403"),
     ],
 )
 def test_a_download_that_is_not_the_artifact_is_inconclusive(jobs, answer, reason):

@@ -106,31 +106,15 @@ def test_a_lost_store_is_inconclusive_where_a_regression_counts(project):
     assert project.propose("--baseline-optional")[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("not json\n", "not JSON"),
-        (lambda line: line.replace('"at":"2', '"at":"9'), "run.at: is in the future"),
-    ],
-)
-def test_a_forged_store_is_inconclusive_with_its_reason(project, content, reason):
+def test_a_forged_store_is_inconclusive_with_its_reason(project):
     project.push()
     project.commit(AGENTS_md=BAD)
     (file,) = (project.root.parent / "store").rglob("*.jsonl")
-    file.write_text(content if isinstance(content, str) else content(file.read_text()))
+    file.write_text(file.read_text().replace('"at":"2', '"at":"9'))
     code, results, shown = project.propose()
     assert (code, results["run"]["comparison"]["verdict"]) == (3, "inconclusive"), shown
     assert "the baseline in the store cannot be used, so nothing was compared: " in shown
-    assert reason in shown
-
-
-def test_a_copy_of_a_run_that_would_count_twice_is_refused(project):
-    project.push()
-    (file,) = (project.root.parent / "store").rglob("*.jsonl")
-    file.with_name("20200101T000000Z-000000000000.jsonl").write_bytes(file.read_bytes())
-    code, _, shown = project.propose()
-    assert (code, "the same run is in" in shown) == (3, True)
-    assert project.push()[0] == 3, "a run that writes is not taken for the first one"
+    assert "run.at: is in the future" in shown
 
 
 @pytest.mark.parametrize("path", [pytest.param("store", id="a folder"), pytest.param(".", id="the root")])
@@ -176,25 +160,6 @@ def test_keys_are_not_stored(project):
     assert project.propose()[1]["run"]["comparison"]["pairs"] == 9
 
 
-def test_results_of_commits_that_are_not_in_the_history_do_not_count(project):
-    project.push()
-    git_in(project.root, "checkout", "--quiet", "--orphan", "other")
-    committed(project.root)
-    code, _, shown = project.propose()
-    assert (code, "(it has 1 run of other branches or commits)" in shown) == (3, True)
-
-
-def test_another_model_is_compared_and_named(project):
-    project.push()
-    project.commit(skillgym_config_yaml=config(runner(AGENT, model="large")))
-    _, file, _ = project.propose()
-    assert file["run"]["comparison"]["pairs"] == 8
-    project.push()
-    project.commit(skillgym_config_yaml=config(runner(AGENT, model="small")))
-    _, file, _ = project.propose()
-    assert file["run"]["comparison"]["differences"] == ["model of sh: large then, small now"]
-
-
 def test_shards_are_stored_and_compared_by_the_job_that_puts_them_together(project):
     def sharded(name: str, *args: str):
         for part in ("1/2", "2/2"):
@@ -218,16 +183,6 @@ def test_a_run_stops_for_futility_against_the_store(project):
     project.push("--repeat", "5")
     code, file, shown = project.propose("--repeat", "5", "--stop", "futility")
     assert (code, file["run"]["stoppedForFutility"]) == (0, {"repetitions": 2, "planned": 5}), shown
-
-
-def test_one_file_is_a_store_too(project):
-    project.store = project.store.replace("/store", "/store.jsonl")
-    project.push()
-    file = project.root.parent / "store.jsonl"
-    file.write_bytes(file.read_bytes() + b'{"torn')
-    project.push()
-    assert file.read_bytes().count(b"\n") == 2
-    assert "judged both in 2 runs" in project.propose()[2]
 
 
 def test_a_dry_run_says_what_a_comparison_with_the_store_can_show(project):

@@ -99,16 +99,6 @@ def test_recorded_times_balance_shards_and_choose_their_number(tmp_path):
     assert scene.planned("--matrix", "2", "--durations", "recorded") == shards
 
 
-def test_a_case_without_a_recorded_time_counts_as_the_median_of_its_suite(tmp_path):
-    scene = Scene(tmp_path)
-    assert scene.tool("run", "--case", "[abc]", "--output", "recorded").code == 0
-    durations = {one["caseId"]: one["durationMs"] / 1000 for one in results_of(scene.root / "recorded")}
-    shards = scene.planned("--matrix", "2", "--durations", "recorded")
-    seconds = {one["case"]: one["seconds"] for shard in shards for one in shard["executions"]}
-    assert {name: seconds[name] for name in "abc"} == durations
-    assert {seconds[name] for name in "defghij"} == {sorted(durations.values())[1]}
-
-
 def test_without_any_recorded_time_a_quarter_of_the_time_limit_counts_for_each_repetition(tmp_path):
     scene = Scene(tmp_path, case("a", timeout=40), case("b", timeout=80))
     shards = scene.planned("--matrix", "1", "--repeat", "3")
@@ -124,17 +114,6 @@ def test_the_store_has_recorded_times_too(tmp_path):
     shards = scene.planned("--matrix", "2", "--durations", "store", "--store", "path=kept")
     assert {one["case"]: one["seconds"] for shard in shards for one in shard["executions"]} == durations
     assert scene.tool("list", "--matrix", "2", "--plan", "p.json", "--durations", "store", "--store", "none").code == 2
-
-
-def test_arms_of_a_case_are_in_one_shard(tmp_path):
-    scene = Scene(tmp_path)
-    document = json.loads(config(runner(COUNTED, env={"LOG": str(scene.log)})))
-    document["arms"] = {"on": {"env": {"MODE": "on"}}, "off": {"env": {"MODE": "off"}}}
-    written(scene.root, {"skillgym.config.yaml": json.dumps(document)})
-    shards = scene.planned("--matrix", "4")
-    pairs = [{(one["case"], one["arm"]) for one in shard["executions"]} for shard in shards]
-    assert all({(name, arm) for name, _ in pair for arm in ("on", "off")} == pair for pair in pairs)
-    assert sum(map(len, pairs)) == 2 * len(NAMES)
 
 
 # --- a plan that is not of the checkout -------------------------------------------------------------------
@@ -185,7 +164,6 @@ def test_a_changed_template_is_not_what_was_planned(tmp_path):
         pytest.param(["--shard", "1/3"], "error: shard 1/3: the stored plan has 2 shards", id="of another number"),
         pytest.param([], "error: --plan without --shard", id="without a shard"),
         pytest.param(["--shard", "1/2", "--case", "a"], "9 cases of the plan are not in this checkout", id="a filter"),
-        pytest.param(["--shard", "1/2", "--model", "m"], "10 cases differ from the plan", id="another model"),
     ],
 )
 def test_a_shard_that_the_plan_does_not_have(tmp_path, args, message):
@@ -213,17 +191,14 @@ def results_after(scene: Scene, number: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        pytest.param(["--matrix", "auto"], "--matrix auto without --plan", id="auto"),
         pytest.param(["--matrix", "2", "--durations", "x"], "--durations without --plan", id="durations"),
         pytest.param(["--durations", "x"], "--durations and --target without --matrix", id="no matrix"),
-        pytest.param(["--matrix", "2", "--plan", "p", "--target", "5m"], "--target with a number", id="target"),
         pytest.param(["--matrix", "2", "--plan", "p", "--shard", "1/2"], "--matrix with --shard", id="shard"),
         pytest.param(["--matrix", "2", "--plan", "p", "--durations", "none"], "no such run: none", id="no run"),
-        pytest.param(["--matrix", "257"], "'257' is not `auto` or a whole number from 1 to 256", id="too many"),
     ],
 )
 def test_options_that_make_no_plan(tmp_path, args, message):
-    ran = Scene(tmp_path).tool("list", *args)
+    ran = skillgym("list", *args, cwd=repository(tmp_path))
     assert (ran.code, message in ran.err, ran.out) == (2, True, "")
 
 
@@ -248,21 +223,13 @@ def _expensive(document: dict[str, Any]) -> None:
     document["shards"][0]["costShare"] = 1.0
 
 
-def _renumbered(document: dict[str, Any]) -> None:
-    document["shards"][0]["shard"] = "2/2"
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         pytest.param(_moved, "is in it twice", id="an execution in two shards"),
         pytest.param(_left_out, "5 cases are not in the plan", id="cases that no shard has"),
         pytest.param(_expensive, "the shares of the cost are more than the whole", id="more money"),
-        pytest.param(_renumbered, "shards[0].shard is 2/2, and not 1/2", id="numbers"),
         pytest.param(lambda one: one.update(root="/etc"), "root: is not a key", id="an unknown key"),
-        pytest.param(lambda one: one.update(shards=[]), "shards: ", id="no shard"),
-        pytest.param(lambda one: one.update(shards=one["shards"] * 200), "shards: ", id="too many shards"),
-        pytest.param(lambda one: one.update(schema=2), "schema: ", id="another version"),
     ],
 )
 def test_a_forged_plan_changes_nothing_but_who_runs_what(tmp_path, change, message):
@@ -273,7 +240,7 @@ def test_a_forged_plan_changes_nothing_but_who_runs_what(tmp_path, change, messa
     assert (ran.code, message in ran.err, scene.logged("begun")) == (2, True, []), ran.err
 
 
-@pytest.mark.parametrize("kind", ["link", "fifo", "folder", "text"])
+@pytest.mark.parametrize("kind", ["link", "fifo"])
 def test_a_plan_that_is_no_file_of_a_plan(tmp_path, kind):
     scene = Scene(tmp_path)
     scene.planned("--matrix", "2")
@@ -281,12 +248,8 @@ def test_a_plan_that_is_no_file_of_a_plan(tmp_path, kind):
     path.rename(tmp_path / "plan.json")
     if kind == "link":
         path.symlink_to(tmp_path / "plan.json")
-    elif kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
     else:
-        path.write_text("no plan")
+        os.mkfifo(path)
     ran = scene.shard(1, 2)
     assert (ran.code, "plan.json" in ran.err, scene.logged("begun")) == (2, True, [])
 
@@ -376,9 +339,8 @@ def test_a_shard_that_did_not_finish_is_missing(tmp_path):
     assert run["missingShards"] == ["3/3"]
 
 
-@pytest.mark.parametrize("plan", [(), ("--plan", "plan.json")], ids=["without a plan", "with a plan"])
-@pytest.mark.parametrize("names", ["first again", "again first"])
-def test_an_old_run_of_a_shard_that_did_not_finish_is_not_used(tmp_path, plan, names):
+@pytest.mark.parametrize(("names", "plan"), [("first again", ()), ("again first", ("--plan", "plan.json"))])
+def test_an_old_run_of_a_shard_that_did_not_finish_is_not_used(tmp_path, names, plan):
     """Artifacts of all attempts of a job are there, and the shard is whole in one of them."""
     scene = Scene(tmp_path)
     scene.planned("--matrix", "2")
@@ -407,14 +369,6 @@ def test_of_runs_of_a_shard_that_did_not_finish_the_latest_is_used(tmp_path):
     assert json.loads((scene.root / "merged/results.json").read_text())["run"]["incomplete"] == [
         "2 executions were not started"
     ]
-
-
-def test_two_finished_runs_of_a_shard_are_not_merged(tmp_path):
-    scene = Scene(tmp_path)
-    for number, name in ((1, "1"), (2, "2-a"), (2, "2-b")):
-        scene.tool("run", "--shard", f"{number}/2", "--output", f"shards/{name}")
-    ran = scene.tool("report", "shards/*", "--output", "merged")
-    assert (ran.code, "is in shards/2-a/results.json and in shards/2-b/results.json" in ran.err) == (2, True), ran.err
 
 
 def test_a_shard_of_another_commit_than_the_plan_is_missing(tmp_path):
@@ -469,7 +423,7 @@ def test_a_shard_of_the_plan_with_other_repetitions_has_to_run_again(tmp_path):
     assert (ran.code, sentence in ran.err) == (3, True), ran.err
 
 
-@pytest.mark.parametrize("left_out", [0, 1, 2])
+@pytest.mark.parametrize("left_out", [1, 2])
 def test_a_shard_lacks_no_more_than_it_says_that_it_left_out(tmp_path, left_out):
     scene = Scene(tmp_path)
     scene.planned("--matrix", "3")
@@ -484,16 +438,14 @@ def test_a_shard_lacks_no_more_than_it_says_that_it_left_out(tmp_path, left_out)
     assert scene.missing("shards/*", "--plan", "plan.json") == ([] if left_out == 2 else ["3/3"])
 
 
-@pytest.mark.parametrize("named", ["shards/*", "shards/shard-1\0shards/shard-2"])
-def test_a_shard_that_was_killed_is_missing_and_the_report_says_so(tmp_path, named):
+def test_a_shard_that_was_killed_is_missing_and_the_report_says_so(tmp_path):
     scene = Scene(tmp_path)
     scene.planned("--matrix", "2")
     for number in (1, 2):
         scene.shard(number, 2)
     (scene.root / "shards/shard-2/results.json").unlink()
-    names = named.split("\0")
-    assert scene.missing(*names) == ["2/2"]
-    ran = scene.tool("report", *names, "--fail-on", "none", "--output", "merged")
+    assert scene.missing("shards/*") == ["2/2"]
+    ran = scene.tool("report", "shards/*", "--fail-on", "none", "--output", "merged")
     assert (ran.code, "incomplete, inconclusive: 5 passed of 5" in ran.err) == (3, True)
     assert "\n## ⚠️ Incomplete, inconclusive: " in (scene.root / "merged/comment.md").read_text()
 

@@ -93,20 +93,22 @@ def test_arms_of_a_suite_run(tmp_path, made):
         assert word not in left(other, "seen.txt"), word
 
 
+WRONG = [
+    ({"a": {"flies": "x"}, "b": {}}, ".a.flies: unknown key"),
+    ({"a": {"files": "nowhere"}, "b": {}}, ".a.files: "),
+    ({"a": {"env": {"X": "${{ HOME }}"}}, "b": {}}, ".a.env.X: variables of the environment are only for arms of"),
+    ({"a": {"env": {"X": "$HOME"}}, "b": {}}, ".a.env.X: variables of the environment are only for arms of"),
+    ({"a": {"remove": ["../x"]}, "b": {}}, "is not a path in the workspace"),
+    ({"a": {"decides": True}, "b": {"decides": True}}, "only one arm can decide, not a and b"),
+    ({"a": {}}, "arms: "),
+    (["a"], "arms: "),
+]
+MISSPELT = WRONG[0]
+
+
 @pytest.mark.parametrize(
-    ("arms", "message"),
-    [
-        ({"a": {"flies": "x"}, "b": {}}, ".a.flies: unknown key"),
-        ({"a": {"files": "nowhere"}, "b": {}}, ".a.files: "),
-        ({"a": {"env": {"X": "${{ HOME }}"}}, "b": {}}, ".a.env.X: variables of the environment are only for arms of"),
-        ({"a": {"env": {"X": "$HOME"}}, "b": {}}, ".a.env.X: variables of the environment are only for arms of"),
-        ({"a": {"remove": ["../x"]}, "b": {}}, "is not a path in the workspace"),
-        ({"a": {"decides": True}, "b": {"decides": True}}, "only one arm can decide, not a and b"),
-        ({"a": {}}, "arms: "),
-        (["a"], "arms: "),
-    ],
+    ("made", "arms", "message"), [*((xbench, *row) for row in WRONG), *((made, *MISSPELT) for made in FORMATS[1:])]
 )
-@pytest.mark.parametrize("made", FORMATS)
 def test_a_wrong_arm_is_told_with_its_place(tmp_path, made, arms, message):
     path, text = made(arms)
     scene(tmp_path, (path, text))

@@ -104,13 +104,6 @@ def test_the_document_has_what_the_page_has(project):
     assert [one.case for one in found.executions if one.expected_fail] == ["asks-before-it-pushes"] * 2
 
 
-def test_the_schema_names_what_the_document_has(project):
-    schema = json.loads(skillgym("schema", "trend", cwd=project).out)
-    document = json.loads(skillgym("trend", "--store", "path=../store", "--json", cwd=project).out)
-    assert document.keys() == schema["properties"].keys()
-    assert document["executions"][0].keys() == schema["$defs"]["TrendExecutionPart"]["properties"].keys()
-
-
 def test_page_and_document_can_both_be_had(project):
     ran = skillgym("trend", "--store", "path=../store", "--json", "--output", "t.html", cwd=project)
     assert json.loads(ran.out)["page"] == "t.html"
@@ -121,9 +114,7 @@ def test_page_and_document_can_both_be_had(project):
     ("args", "cases", "runs"),
     [
         pytest.param(("--case", "*-the-*"), 4, 77, id="cases"),
-        pytest.param(("--runner", "codex"), 8, 63, id="a runner"),
         pytest.param(("bench",), 5, 77, id="a folder of suites"),
-        pytest.param(("!bench/changelog.json",), 3, 77, id="all suites but one"),
         pytest.param(("--since", "2026-03-20"), 8, 10, id="since a day"),
     ],
 )
@@ -150,9 +141,6 @@ def test_paths_are_relative_to_the_working_directory(project):
             ("--store", "path=../store", "--branch", "topic"), "has no runs of the branch topic", id="another branch"
         ),
         pytest.param(
-            ("--store", "path=../store", "--case", "x"), "has no results that were asked for", id="another case"
-        ),
-        pytest.param(
             ("--store", "path=../store", "--since", "yesterday"),
             "--since: 'yesterday' is neither a time such as 90d or 12w nor a date such as 2026-01-31",
             id="no time",
@@ -169,8 +157,6 @@ def test_where_there_is_nothing_to_show_a_message_says_why(project, args, messag
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        pytest.param(b'{"schema": 1}\n', ": run: ", id="no run"),
-        pytest.param(b"<script>\n", ":1: ", id="no JSON"),
         pytest.param(b'{"schema": 1, "' + ATTACK.encode() + b'": 1}\n', ":1: ", id="an attack"),
     ],
 )
@@ -238,7 +224,6 @@ def test_the_action_writes_the_page_and_its_path_is_an_output(project):
         pytest.param(
             {"mode": "trend", "fail-on": "none"}, "mode trend does not use the input fail-on", id="an input of runs"
         ),
-        pytest.param({"since": "90d"}, "mode all does not use the input since", id="an input of the trend"),
         pytest.param({"mode": "trend"}, "trend without a store", id="no store"),
         pytest.param(
             {"mode": "trend", "store": "path=nothing", "html-path": "/etc/page.html"},
@@ -268,8 +253,7 @@ def test_in_a_job_the_runs_of_the_base_branch_are_shown(project):
     assert "Left out: 1 run of other branches." in (project / PAGE).read_text()
 
 
-@pytest.mark.parametrize("path", ["x" * 5_000, "**/" * 2_000])
-def test_a_path_that_no_file_can_have_is_an_error(project, path):
-    done = skillgym("trend", path, "--store", f"path={project.parent / 'store'}", cwd=project)
+def test_a_path_that_no_file_can_have_is_an_error(project):
+    done = skillgym("trend", "x" * 5_000, "--store", f"path={project.parent / 'store'}", cwd=project)
     assert (done.code, done.out) == (2, ""), done.err
     assert "File name too long; name a path that can exist" in done.err

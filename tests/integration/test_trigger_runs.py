@@ -80,52 +80,11 @@ def test_two_runs_without_a_load_decide_too(tmp_path):
     assert [counted(result) for result in found] == [("failed", 0, 2, 2), ("passed", 0, 2, 2)]
 
 
-@pytest.mark.parametrize(
-    ("value", "statuses"),
-    [
-        pytest.param(
-            {"should_trigger": ["do b"], "should_not_trigger": ["do c", {"query": "do d"}]},
-            ["passed", "failed", "failed"],
-            id="two lists",
-        ),
-        pytest.param(
-            [{"query": "do b", "expected": "b"}, {"query": "do c", "expected": None}],
-            ["passed", "failed"],
-            id="null for no skill",
-        ),
-    ],
-)
-def test_lists_and_null_say_which_queries_are_negative(tmp_path, value, statuses):
-    root = triggers(tmp_path / "r", printing(*LOAD, ANSWER))
-    (root / SUITE).write_text(json.dumps(value))
-    found = run(root)
-    assert [one["status"] for one in found] == statuses
-    assert {one["trigger"]["loaded"] for one in found} == {2}
-
-
 def test_a_session_ends_once_the_skill_has_loaded(tmp_path):
     """Its program would go on for longer than the run may take."""
     root = triggers(tmp_path / "r", f"{printing(*LOAD)}sleep 900", POSITIVE)
     (result,) = run(root, "--timeout", "800")
     assert counted(result) == ("passed", 2, 2, 2)
-
-
-def test_a_session_ends_after_the_model_rounds(tmp_path):
-    step = 'for n in 1 2 3 4 5 6 7 8; do echo \'{"type": "step", "id": "\'$n\'"}\'; done; sleep 900'
-    root = triggers(tmp_path / "r", step, NEGATIVE)
-    (result,) = run(root, "--timeout", "800")
-    assert counted(result) == ("passed", 0, 2, 2)
-
-
-def test_the_number_of_model_rounds_is_configured(tmp_path):
-    events = [{"type": "step", "id": str(number)} for number in range(1, 4)]
-    root = triggers(tmp_path / "r", printing(*events, *LOAD, ANSWER), POSITIVE)
-    (result,) = run(root)
-    assert counted(result) == ("passed", 2, 2, 2)
-    document = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"triggerRounds": 2}}
-    (root / "skillgym.config.yaml").write_text(json.dumps(document))
-    (result,) = run(root)
-    assert counted(result) == ("failed", 0, 2, 2)
 
 
 @pytest.mark.timed
@@ -145,19 +104,6 @@ def test_errored_runs_do_not_count(tmp_path):
     wrong = [{"type": "error", "class": "content-policy", "message": "no"}]
     (result,) = run(triggers(tmp_path / "r", each_run(tmp_path / "n", LOAD, wrong, LOAD), POSITIVE))
     assert counted(result) == ("passed", 2, 2, 3)
-
-
-def test_runs_and_threshold_are_those_of_the_file(tmp_path):
-    root = triggers(tmp_path / "r", each_run(tmp_path / "n", LOAD, BASH, BASH, BASH))
-    (root / SUITE).write_text(json.dumps({"runs": 4, "threshold": 0.25, "queries": [POSITIVE]}))
-    (result,) = run(root)
-    assert counted(result) == ("passed", 1, 2, 2)
-
-
-def test_without_events_of_the_agent_a_query_is_errored(tmp_path):
-    (result,) = run(triggers(tmp_path / "r", "echo I use the b skill", NEGATIVE, output="text"))
-    assert result["status"] == "errored"
-    assert "it is not known whether the skill b was loaded" in result["error"]["message"]
 
 
 def test_rates_are_printed_and_stored(tmp_path):
@@ -180,45 +126,7 @@ def test_sessions_of_triggers_are_judged_again(tmp_path):
     assert [counted(result) for result in results(root, "again")] == before, again.err
 
 
-def test_a_run_is_resumed_with_its_runs_of_queries(tmp_path):
-    root = triggers(tmp_path / "r", printing(*LOAD, ANSWER), POSITIVE, NEGATIVE)
-    before = [counted(result) for result in run(root)]
-    (root / "out/results.json").unlink()
-    ran = skillgym("run", "--resume", "out", cwd=root)
-    assert [counted(result) for result in results(root)] == before, ran.err
-
-
 # --- what the agent sees ----------------------------------------------------------------------------
-
-
-def test_the_agent_sees_the_skill_and_no_evals(tmp_path):
-    listing = f"find . -path ./.git -prune -o -type f -print | sort > {tmp_path}/listing; "
-    keep = f"echo $SKILLGYM_SKILL_DIR > {tmp_path}/dir; cat $SKILLGYM_SKILL_DIR/SKILL.md > {tmp_path}/skill; "
-    root = triggers(tmp_path / "r", listing + keep + printing(ANSWER), NEGATIVE)
-    (result,) = run(root)
-    assert result["status"] == "passed"
-    assert (tmp_path / "listing").read_text().split() == ["./.agents/skills/b/SKILL.md", "./.claude/skills/b/SKILL.md"]
-    assert (tmp_path / "dir").read_text().strip().endswith("/workspace/.agents/skills/b")
-    assert "name: b" in (tmp_path / "skill").read_text()
-
-
-def test_the_repository_is_there_where_it_is_configured_with_neither_skill_nor_suite(tmp_path):
-    listing = f"git ls-files | sort > {tmp_path}/listing; git status --porcelain > {tmp_path}/status; "
-    root = triggers(tmp_path / "r", listing + printing(ANSWER), NEGATIVE)
-    document = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"workspace": "repository"}}
-    (root / "skillgym.config.yaml").write_text(json.dumps(document))
-    (result,) = run(root)
-    assert result["status"] == "passed"
-    assert (tmp_path / "listing").read_text().split() == ["a/evals/secret.md", "skillgym.config.yaml"]
-    assert (tmp_path / "status").read_text() == ""
-
-
-def test_a_skill_that_cannot_be_installed_is_an_error_that_says_why(tmp_path):
-    root = triggers(tmp_path / "r", printing(ANSWER), NEGATIVE)
-    (root / "a/link.md").symlink_to("/etc/passwd")
-    (result,) = run(root)
-    assert (result["status"], result["failureClass"]["id"]) == ("errored", "workspace")
-    assert "link.md is a symbolic link to /etc/passwd, which is not installed" in result["error"]["message"]
 
 
 @pytest.mark.parametrize(("allowed", "status"), [("true", "skipped"), ("with-configuration", "passed")])
@@ -235,15 +143,11 @@ def test_the_skill_of_an_untrusted_commit_is_only_tested_where_that_is_allowed(t
         assert result["attempts"] == []
 
 
-@pytest.mark.parametrize("named", ["--skill", "skills.path"])
-def test_the_skill_can_be_named(tmp_path, named):
+def test_the_skill_can_be_named(tmp_path):
     root = triggers(tmp_path / "r", printing({**LOAD[1], "skill": "c"}, ANSWER), POSITIVE)
     (root / "c").mkdir()
     (root / "c/SKILL.md").write_text("---\nname: c\n---\n")
-    if named == "skills.path":
-        document = json.loads((root / "skillgym.config.yaml").read_text()) | {"skills": {"path": "c"}}
-        (root / "skillgym.config.yaml").write_text(json.dumps(document))
-    (result,) = run(root, *(("--skill", "c") if named == "--skill" else ()))
+    (result,) = run(root, "--skill", "c")
     assert counted(result) == ("passed", 2, 2, 2)
 
 

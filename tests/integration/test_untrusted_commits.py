@@ -79,36 +79,33 @@ def project(
 # --- whether agents start ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("event", STRANGE.values(), ids=STRANGE)
 @pytest.mark.parametrize(
-    ("inputs", "code"),
+    ("event", "inputs", "code"),
     [
-        pytest.param({}, 2, id="nothing is said"),
-        pytest.param({"allow-untrusted": "false"}, 2, id="it is forbidden"),
-        pytest.param({"mode": "all"}, 2, id="with a report"),
-        pytest.param({"allow-untrusted": "true"}, 0, id="it is allowed"),
-        pytest.param({"allow-untrusted": "With-Configuration"}, 0, id="configuration is what is tested"),
+        *(pytest.param(event, {}, 2, id=f"nothing is said-{event}") for event in STRANGE),
+        pytest.param("pull_request_target", {"allow-untrusted": "false"}, 2, id="it is forbidden"),
+        pytest.param("pull_request_target", {"mode": "all"}, 2, id="with a report"),
+        pytest.param("issue_comment", {"allow-untrusted": "true"}, 0, id="it is allowed"),
+        pytest.param("workflow_run", {"allow-untrusted": "With-Configuration"}, 0, id="configuration is tested"),
     ],
 )
 def test_no_agent_starts_for_an_untrusted_commit_with_secrets_unless_that_is_allowed(
     tmp_path, log, event, inputs, code, proved: Proved
 ):
-    """A configuration of the untrusted commit that is a program does not run either."""
     root = project(tmp_path / "r", log, {})
-    found = step(root, None, QUIET | inputs, event=event)
+    found = step(root, None, QUIET | inputs, event=STRANGE[event])
     assert (found.code, log.exists()) == (code, code == 0), found.said
     assert ("agents would follow untrusted text" in found.said) == (code == 2)
     if code == 2:
         proved("untrusted commits", "jobs with secrets on an untrusted commit, refused before anything started")
 
 
-@pytest.mark.parametrize("event", STRANGE.values(), ids=STRANGE)
-def test_a_configuration_of_an_untrusted_commit_that_is_a_program_is_not_read(tmp_path, event):
+def test_a_configuration_of_an_untrusted_commit_that_is_a_program_is_not_read(tmp_path):
     program = (
         f"import fs from 'node:fs'; fs.writeFileSync({json.dumps(str(tmp_path / 'ran'))}, ''); export default {{}}"
     )
     root = repository(tmp_path / "r", {"skillgym.config.yaml": None, "skillgym.config.mjs": program})
-    assert step(root, None, QUIET, event=event).code == 2
+    assert step(root, None, QUIET, event=STRANGE["workflow_run"]).code == 2
     assert not (tmp_path / "ran").exists()
 
 

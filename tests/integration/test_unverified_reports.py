@@ -92,9 +92,7 @@ RED = {"bench/core.json": suite(case("one", ["test:exit 1"]))}
 REPORTS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "the base's suite, green": ({}, {}, {}),
     "the base's suite, red": (RED, {}, {}),
-    "a suite that is weakened": (RED, GREEN, {}),
     "a suite that is weakened, which is allowed": (RED, GREEN, {"allow-changed-suites": "true"}),
-    "nothing decides": ({}, {}, {"fail-on": "none"}),
     "review comments are asked for": (RED, {}, {"review-comments": "true"}),
 }
 

@@ -186,10 +186,6 @@ class HostedRepository:
 
     # --- what goes wrong ---------------------------------------------------------------------------------
 
-    def lose_the_store(self) -> None:
-        """Delete the store's branch."""
-        git_in(self.remote, "branch", "--quiet", "-D", STORE_BRANCH)
-
     def forge(self, name: str, content: str) -> None:
         """Commit a file to the store's branch, as anybody with write access can."""
         clone = self.folder / "forger"

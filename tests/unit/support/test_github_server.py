@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 import requests
@@ -9,12 +8,10 @@ import requests
 from cut_openapi import OPERATIONS, cut
 from github_contract import DESCRIPTION, ContractError, SentReply, SentRequest, contract
 from github_operations import OPERATIONS as SERVED
-from github_operations import BodyLimit
 from github_replies import Fault, Reply, dropped, late, primary_limit, secondary_limit, server_error
-from github_runs import RUN_OPERATIONS, Artifact, ArtifactHost, WorkflowRun
-from github_server import JOB_TOKEN, READ_ONLY_TOKEN, GitHubServer, Request
+from github_runs import RUN_OPERATIONS
+from github_server import JOB_TOKEN, READ_ONLY_TOKEN, GitHubServer
 from github_state import BOT, ChangedFile, PullRequest
-from skillgym_action.system.clock import Clock
 from waiting import LIMIT, until_returned
 
 HEAD = "a" * 40
@@ -87,21 +84,6 @@ def test_the_query_says_which_page(github, query, shown, linked):
     assert ("next" in reply.links) == (linked is not None)
 
 
-def test_a_comment_is_made_read_edited_and_deleted(github):
-    made = ask(github, "POST", COMMENTS, {"body": "one"})
-    address = made.json()["url"]
-    edited = ask(github, "PATCH", address, {"body": "two"})
-    assert (made.status_code, made.headers["Location"], made.json()["user"]["login"]) == (201, address, BOT)
-    assert (edited.status_code, edited.json()["body"]) == (200, "two")
-    assert edited.json()["updated_at"] > edited.json()["created_at"]
-    assert get(github, address)["body"] == "two"
-    assert [(comment.author, comment.body) for comment in github.comments(1)] == [(BOT, "two")]
-    deleted = ask(github, "DELETE", address)
-    assert (deleted.status_code, deleted.content) == (204, b"")
-    assert ask(github, "GET", address).status_code == 404
-    assert github.comments(1) == ()
-
-
 @pytest.mark.parametrize(
     ("query", "numbers"),
     [
@@ -120,19 +102,6 @@ def test_pull_requests_are_listed(github, query, numbers):
     assert [pull["number"] for pull in get(github, f"/repos/octo/skills/pulls{query}")] == numbers
 
 
-def test_a_pull_request_tells_its_head(github):
-    github.add_pull(FORKED)
-    pull = get(github, "/repos/octo/skills/pulls/2")
-    head = pull["head"]
-    assert (head["sha"], head["ref"], head["label"], head["repo"]["full_name"]) == (
-        HEAD,
-        "fix",
-        "friend:fix",
-        "friend/skills",
-    )
-    assert (pull["base"]["repo"]["full_name"], pull["state"], pull["merged"]) == ("octo/skills", "open", False)
-
-
 def test_the_pull_requests_of_a_commit_are_the_open_ones_that_have_it_and_the_merged_one_that_brought_it(github):
     github.push(1, NEXT_HEAD, FILES)
     github.add_pull(PullRequest(number=2, head_sha=HEAD, state="closed"))
@@ -145,11 +114,6 @@ def test_the_pull_requests_of_a_commit_are_the_open_ones_that_have_it_and_the_me
         "c": [],
         "e": [3],
     }
-
-
-def test_changed_files_have_their_patch_unless_it_is_not_shown(github):
-    files = get(github, "/repos/octo/skills/pulls/1/files")
-    assert [(file["filename"], file.get("patch")) for file in files] == [("suite.yml", PATCH), ("picture.png", None)]
 
 
 def test_the_comments_of_a_review_are_review_comments_which_can_be_edited_and_deleted(github):
@@ -173,26 +137,6 @@ def test_a_push_that_no_longer_shows_the_line_makes_a_review_comment_outdated(gi
     assert (outdated["line"], outdated["original_line"], outdated["commit_id"]) == (None, 4, HEAD)
 
 
-def test_an_answer_names_the_comment_its_conversation_began_with(github):
-    comments = [{"path": "suite.yml", "line": 4, "body": "here"}]
-    ask(github, "POST", REVIEWS, {"event": "COMMENT", "comments": comments})
-    (first,) = github.review_comments(1)
-    second = github.answer(first.id, "octocat", "really?")
-    github.answer(second.id, "friend", "yes")
-    listed = get(github, "/repos/octo/skills/pulls/1/comments")
-    assert [(one["user"]["login"], one["line"], one.get("in_reply_to_id")) for one in listed] == [
-        (BOT, 4, None),
-        ("octocat", 4, first.id),
-        ("friend", 4, first.id),
-    ]
-
-
-def test_a_review_that_is_not_submitted_shows_no_comments(github):
-    comments = [{"path": "suite.yml", "line": 4, "body": "draft"}]
-    assert ask(github, "POST", REVIEWS, {"comments": comments}).json()["state"] == "PENDING"
-    assert get(github, "/repos/octo/skills/pulls/1/comments") == []
-
-
 @pytest.mark.parametrize(
     ("comment", "said"),
     [
@@ -212,19 +156,6 @@ def test_a_comment_outside_of_the_diff_refuses_the_whole_review(github, comment,
 
 
 @pytest.mark.parametrize(
-    ("line", "side"),
-    [
-        pytest.param(3, "RIGHT", id="the first line of the hunk is context"),
-        pytest.param(6, "RIGHT", id="the last line of the hunk"),
-        pytest.param(4, "LEFT", id="the line that was taken away"),
-    ],
-)
-def test_all_that_the_diff_shows_can_be_commented_on(github, line, side):
-    comments = [{"path": "suite.yml", "line": line, "side": side, "body": "fine"}]
-    assert ask(github, "POST", REVIEWS, {"event": "COMMENT", "comments": comments}).status_code == 200
-
-
-@pytest.mark.parametrize(
     "body",
     [
         pytest.param({"event": "COMMENT"}, id="nothing is said"),
@@ -234,21 +165,6 @@ def test_all_that_the_diff_shows_can_be_commented_on(github, line, side):
 )
 def test_a_review_that_says_nothing_or_is_about_something_else_or_too_long_is_refused(github, body):
     assert ask(github, "POST", REVIEWS, body).status_code == 422
-
-
-def test_statuses_of_a_commit_are_newest_first(github):
-    for state, context in (("pending", "bench"), ("failure", "bench")):
-        made = ask(github, "POST", STATUSES, {"state": state, "context": context, "description": f"is {state}"})
-        assert made.status_code == 201
-    listed = get(github, f"/repos/octo/skills/commits/{HEAD}/statuses")
-    assert [(status["state"], status["description"]) for status in listed] == [
-        ("failure", "is failure"),
-        ("pending", "is pending"),
-    ]
-    assert [(status.state, status.context, status.author) for status in github.statuses(HEAD)] == [
-        ("failure", "bench", BOT),
-        ("pending", "bench", BOT),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -284,12 +200,6 @@ def test_a_body_that_is_too_long_is_refused_and_the_old_one_stays(github):
     assert [kept.body for kept in github.comments(1)] == [longest]
 
 
-def test_the_limit_of_bodies_can_be_set_in_characters(github):
-    github.body_limit = BodyLimit(characters=65_536)
-    assert ask(github, "POST", COMMENTS, {"body": "ä" * 65_536}).status_code == 201
-    assert ask(github, "POST", COMMENTS, {"body": "x" * 65_537}).status_code == 422
-
-
 def test_an_empty_body_is_refused(github):
     assert ask(github, "POST", COMMENTS, {"body": " "}).json()["errors"][0]["code"] == "missing_field"
 
@@ -311,11 +221,6 @@ def test_a_read_only_token_writes_nothing(github, method, path, body):
     assert (reply.status_code, reply.json()["message"]) == (403, "Resource not accessible by integration")
 
 
-@pytest.mark.parametrize(("method", "path", "body"), WRITES)
-def test_without_a_token_nothing_is_written(github, method, path, body):
-    assert ask(github, method, path, body, token="").status_code == 401
-
-
 @pytest.mark.parametrize(
     ("writes", "statuses"),
     [
@@ -328,11 +233,6 @@ def test_a_token_writes_what_its_permissions_name(github, writes, statuses):
     github.add_token("narrow", "octocat", frozenset(writes))
     asked = [(COMMENTS, {"body": "x"}), (REVIEWS, {"event": "COMMENT", "body": "x"}), (STATUSES, {"state": "success"})]
     assert tuple(ask(github, "POST", path, body, token="narrow").status_code for path, body in asked) == statuses
-
-
-@pytest.mark.parametrize("token", [READ_ONLY_TOKEN, ""], ids=["read-only", "none"])
-def test_anybody_may_read(github, token):
-    assert ask(github, "GET", COMMENTS, token=token).status_code == 200
 
 
 def test_a_bad_token_does_not_even_read(github):
@@ -391,18 +291,6 @@ def test_enterprise_server_has_a_prefix_in_every_address():
         assert github.requests[0] == ("GET", f"/api/v3{COMMENTS}", 200)
 
 
-def test_every_reply_tells_what_is_left_of_the_hour(github):
-    first, second = ask(github, "GET", COMMENTS), ask(github, "GET", "/repos/octo/skills/pulls/9")
-    assert [reply.headers["x-ratelimit-remaining"] for reply in (first, second)] == ["999", "998"]
-    assert {"x-ratelimit-limit", "x-ratelimit-used", "x-ratelimit-reset", "x-ratelimit-resource"} <= set(second.headers)
-
-
-def test_requests_are_logged_with_their_status(github):
-    ask(github, "GET", f"{COMMENTS}?per_page=100")
-    ask(github, "POST", STATUSES, {"state": "success"}, token=READ_ONLY_TOKEN)
-    assert github.requests == (Request("GET", f"{COMMENTS}?per_page=100", 200), Request("POST", STATUSES, 403))
-
-
 @pytest.mark.parametrize(
     ("fault", "status", "headers", "said"),
     [
@@ -426,24 +314,6 @@ def test_an_ordered_fault_comes_as_often_as_ordered_and_has_no_effect(github, fa
     assert len(github.comments(1)) == 1
 
 
-def test_a_limit_that_is_reached_says_when_it_ends(github):
-    github.fail(primary_limit(60))
-    before = time.time()
-    assert before + 60 <= int(ask(github, "GET", COMMENTS).headers["x-ratelimit-reset"]) <= time.time() + 61
-
-
-def test_a_secondary_limit_need_not_say_when_to_come_back(github):
-    github.fail(secondary_limit())
-    assert "Retry-After" not in ask(github, "GET", COMMENTS).headers
-
-
-def test_a_fault_meets_only_the_requests_it_was_ordered_for(github):
-    github.fail(server_error(502), times=9, where=r"PATCH .*/comments/\d+$")
-    comment = ask(github, "POST", COMMENTS, {"body": "one"})
-    assert comment.status_code == 201
-    assert ask(github, "PATCH", comment.json()["url"], {"body": "two"}).status_code == 502
-
-
 def test_a_dropped_connection_has_no_reply(github):
     github.fail(dropped())
     with pytest.raises(requests.ConnectionError):
@@ -459,14 +329,6 @@ def test_a_reply_can_be_lost_after_the_request_took_effect(github, fault):
     except requests.ConnectionError:
         assert fault.dropped
     assert [comment.body for comment in github.comments(1)] == ["x"]
-
-
-def test_a_reply_can_be_late(github):
-    clock = Clock()
-    github.fail(late(0.3))
-    before = clock.seconds()
-    assert ask(github, "GET", COMMENTS).status_code == 200
-    assert clock.seconds() - before >= 0.3
 
 
 def test_the_end_does_not_wait_for_a_reply_that_is_late():
@@ -544,38 +406,6 @@ def test_all_that_is_described_is_served():
     described = json.loads(DESCRIPTION.read_text(encoding="utf-8"))["paths"].values()
     names = {operation["operationId"] for item in described for operation in item.values()}
     assert names == {*SERVED, *RUN_OPERATIONS} == OPERATIONS
-
-
-def test_runs_of_a_workflow_are_listed_by_event_and_branch_newest_first(github):
-    for number, event, branch in (
-        (1, "push", "main"),
-        (2, "push", "dev"),
-        (3, "pull_request", "main"),
-        (4, "push", "main"),
-    ):
-        github.state.runs[number] = WorkflowRun(id=number, sha=HEAD, event=event, branch=branch)
-    path = "/repos/octo/skills/actions/workflows/bench.yml/runs"
-    assert [run["id"] for run in get(github, f"{path}?event=push&branch=main")["workflow_runs"]] == [4, 1]
-    assert get(github, f"{path}?status=failure")["total_count"] == 0
-    first = ask(github, "GET", f"{path}?per_page=3")
-    assert [run["id"] for run in first.json()["workflow_runs"]] == [4, 3, 2]
-    assert [run["id"] for run in get(github, first.links["next"]["url"])["workflow_runs"]] == [1]
-    assert ask(github, "GET", path.replace("bench", "none")).status_code == 404
-
-
-def test_an_artifact_is_a_redirect_to_another_host_until_it_expires(github):
-    with ArtifactHost(github.state) as host:
-        github.state.runs[1] = WorkflowRun(id=1, sha=HEAD)
-        github.state.artifacts[7] = Artifact(id=7, run=1, name="results", content=b"PK")
-        github.state.artifacts[8] = Artifact(id=8, run=1, name="old", content=None, expired=True)
-        listed = get(github, "/repos/octo/skills/actions/runs/1/artifacts")["artifacts"]
-        assert [(one["id"], one["expired"]) for one in listed] == [(8, True), (7, False)]
-        path = "/repos/octo/skills/actions/artifacts"
-        found = ask(github, "GET", f"{path}/7/zip")
-        assert (found.content, found.history[0].status_code, len(host.headers)) == (b"PK", 302, 1)
-        assert ask(github, "GET", f"{path}/8/zip").status_code == 410
-        assert ask(github, "GET", f"{path}/9/zip").status_code == 404
-        assert ask(github, "GET", f"{path}/7/zip", token="").status_code == 401
 
 
 def test_cutting_keeps_what_is_referred_to_and_drops_prose():

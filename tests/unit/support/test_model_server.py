@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from model_script import SCENARIOS, Fail, Forever, Hang, Read, Say, Shell, Skill, Think, Together, Write
+from model_script import Fail, Forever, Hang, Say, Shell, Think, Together
 from model_server import ModelServer
 from waiting import until
 
@@ -41,29 +41,6 @@ def ask(base_url: str, turns: int = 0, **changes: Any) -> dict[str, Any]:
     messages = [{"role": "user", "content": "go"}, *[CALL, RESULT] * turns]
     body = {"model": "m", "messages": messages, "tools": TOOLS} | changes
     return json.loads(post(f"{base_url}/v1/messages?beta=true", body)[1])
-
-
-@pytest.mark.parametrize(
-    ("step", "block"),
-    [
-        pytest.param(Say("hello"), {"type": "text", "text": "hello"}, id="text"),
-        pytest.param(Think("hm"), {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}, id="thinking"),
-        pytest.param(Shell("ls"), {"name": "Bash", "input": {"command": "ls", "description": "run it"}}, id="shell"),
-        pytest.param(Read("a.md"), {"name": "Read", "input": {"file_path": "a.md"}}, id="read"),
-        pytest.param(Write("a", "b"), {"name": "Write", "input": {"file_path": "a", "content": "b"}}, id="write"),
-        pytest.param(Skill("greeter"), {"name": "Skill", "input": {"skill": "greeter"}}, id="skill"),
-    ],
-)
-def test_a_step_becomes_a_block_in_the_words_of_the_offered_tools(step, block):
-    with ModelServer() as server:
-        (answered,) = ask(server.script(step))["content"]
-    assert answered | block == answered
-
-
-def test_a_tool_that_is_not_offered_is_replaced_by_a_shell_command():
-    with ModelServer() as server:
-        answer = ask(server.script(Read("a.md")), tools=TOOLS[:1])
-    assert answer["content"][0]["input"]["command"] == "cat 'a.md'"
 
 
 def test_the_step_follows_from_the_turns_in_the_request():
@@ -118,15 +95,6 @@ def test_the_loop_never_ends():
         assert ask(base_url, turns=200)["stop_reason"] == "tool_use"
 
 
-def test_requests_are_logged_with_their_script():
-    with ModelServer() as server:
-        first, second = server.scenario("plain"), server.scenario("plain")
-        ask(second, model="its-model")
-        post(f"{first}/v1/messages/count_tokens", {})
-        logged = [(request.script, request.path, request.body.get("model")) for request in server.requests]
-    assert logged == [("script-2", "/v1/messages", "its-model"), ("script-1", "/v1/messages/count_tokens", None)]
-
-
 def test_what_is_not_scripted_is_not_found():
     with ModelServer() as server:
         assert post(f"{server.scenario('plain')}/v1/other", {})[0] == 404
@@ -156,12 +124,6 @@ def test_closing_ends_a_call_that_hangs():
 def _ignore_hang_up(url: str, body: dict[str, Any]) -> None:
     with pytest.raises((OSError, ConnectionError)):
         post(url, body, timeout=60)
-
-
-def test_every_scenario_can_be_played():
-    with ModelServer() as server:
-        bases = [server.scenario(name) for name in SCENARIOS]
-    assert len(set(bases)) == len(SCENARIOS)
 
 
 def test_each_prompt_has_scripts_of_its_own_and_each_session_of_it_the_next_one():
