@@ -38,7 +38,7 @@ from skillgym_action.model.result import (
     TriggerCounts,
 )
 from skillgym_action.model.runner import Runner
-from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session import NO_ACCOUNT, Account, AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.shard_plan import WholePlan
 from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
@@ -432,6 +432,20 @@ class TotalsEntry(MappedModel):
     retries: Count
 
 
+def _used(account: Account) -> Account | None:
+    return account if account.way else None
+
+
+class AccountEntry(MappedModel):
+    """How an agent got its account: the ``family`` of variables, and what pays for its sessions."""
+
+    noun: ClassVar = Account
+
+    way: Literal["key", "cloud", "login"]
+    family: Id | None = None
+    billing: Literal["key", "cloud", "plan"]
+
+
 class RunnerHead(MappedModel):
     """A configured agent. ``version`` is that of its executions."""
 
@@ -442,6 +456,10 @@ class RunnerHead(MappedModel):
     agent: Annotated[Id, FieldSource(attribute="agent.type")]
     model: Annotated[Id | None, FieldSource(attribute="agent.model")]
     version: Annotated[Id | None, FieldSource(read=False)]
+    auth: Annotated[AccountEntry | None, FieldSource(attribute="agent.account", convert=_used, read=False)] = None
+
+    def attributes(self) -> dict[str, object]:
+        return {"agent.account": read(AccountEntry, self.auth) if self.auth else NO_ACCOUNT}
 
 
 class RunnerEntry(TotalsEntry, RunnerHead):

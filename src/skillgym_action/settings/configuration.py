@@ -29,6 +29,7 @@ from skillgym_action.settings.option_types import (
     CLUSTER_ADDRESS,
     OF_TLS,
     SKILLGYM_REPORTERS,
+    Auth,
     Reuse,
     SandboxType,
     StoreName,
@@ -176,6 +177,7 @@ class AgentSection(_Model):
     command: str | tuple[str, ...] | None = None
     command_args: tuple[str, ...] = ()
     env: Environment = {}
+    auth: Auth | None = None
     budget: PositiveFloat | None = None
     output: Literal["text", "events"] = "text"
     sessions: PathText | None = None

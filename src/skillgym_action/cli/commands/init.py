@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.agents.installation import key_names
+from skillgym_action.agents.accounts import key_names
 from skillgym_action.authoring.starter.facts import (
     StarterAgents,
     agents_of_runners,

@@ -18,6 +18,10 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "for other types."
         ),
         "commandArgs": "Arguments that are added to the agent's command line, after the options that the tool sets.",
+        "auth": (
+            "Kind of [account](../how-to/log-in.md) that the agent uses: `key` or `cloud`, variables; `login`, the "
+            "login of its CLI on your machine; `auto`, the first that there is."
+        ),
         "env": (
             "Variables that are added to the environment of the agent. `${{ NAME }}` and `${NAME}` are replaced with "
             "the value of `NAME` in the environment of the run. A list contains names of variables, which are passed "
@@ -333,6 +337,7 @@ EXAMPLES: dict[str, dict[str, list[object]]] = {
         "version": ["2.1.332"],
         "command": [["sh", "./bench/stand-in.sh", "{prompt}"]],
         "env": [{"API_KEY": "${{ MY_KEY }}"}, ["MY_KEY"]],
+        "auth": ["key"],
         "budget": [2.5],
         "sessions": ["./recordings"],
     },

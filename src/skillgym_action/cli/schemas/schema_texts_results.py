@@ -170,6 +170,12 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "null if unknown."
         ),
         "version": "Version of the agent's CLI: the first version that an execution reports; null if unknown.",
+        "auth": "How the agent [logs in](../how-to/log-in.md); not present if that is not known.",
+    },
+    "AccountEntry": {
+        "way": "`key`: keys and tokens in variables; `cloud`: variables of a cloud; `login`: the login of the caller.",
+        "family": "The variables, by the name in the table of families; several are joined by `+`.",
+        "billing": "What pays for the sessions: `key`, `cloud`, or `plan`, a subscription. Costs are at list prices.",
     },
     "PlugInEntry": {
         "kind": "What the plug-in adds.",
