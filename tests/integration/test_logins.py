@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scratch import Ran, committed, config, repository, skillgym
+from scratch import Ran, committed, config, repository, skillgym, suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,10 +87,40 @@ def test_a_login_is_used_where_it_is_and_stays_as_it_is(root):
     assert tree(home) == before
 
 
+REFRESHES = """\
+#!/bin/sh
+store=$CLAUDE_SECURESTORAGE_CONFIG_DIR
+[ "$1" = --version ] && echo 2.1.332 && exit
+[ "$1" = auth ] && cat "$store/status.json" && exit
+cat > /dev/null
+if grep -q '"expiresAt": 1000' "$store/.credentials.json"; then
+    echo refresh >> COUNT
+    sleep 1
+    echo '{"claudeAiOauth": {"expiresAt": 99999999999999}}' > "$store/.credentials.json"
+fi
+echo done > out.txt
+"""
+
+
+def test_an_expired_login_is_refreshed_by_one_session_and_not_by_parallel_ones(root):
+    count = root.parent / "count"
+    (root.parent / "bin" / "claude").write_text(REFRESHES.replace("COUNT", str(count)))
+    (root.parent / "home" / ".claude" / ".credentials.json").write_text('{"claudeAiOauth": {"expiresAt": 1000}}')
+    cases = suite(*({"id": f"case-{number}", "prompt": "p", "expect": ["file:out.txt exists"]} for number in range(4)))
+    repository(root, {"bench/core.json": cases, "skillgym.config.yaml": config(claude=CLAUDE)})
+    run(root, "--jobs", "4", "--retry", "0")
+    assert count.read_text() == "refresh\n"
+
+
 @pytest.mark.parametrize(
     ("agent", "options", "env", "files", "told"),
     [
         pytest.param({}, (), {"GITHUB_ACTIONS": "true"}, {}, "the tool runs in GitHub Actions", id="a job"),
+        *(
+            [pytest.param({}, ("--agent-user", "nobody"), {}, {}, "agents run as another user", id="another user")]
+            if os.geteuid() == 0
+            else []
+        ),
         pytest.param({}, (), {"CI": "true"}, {}, "CI is set", id="another CI"),
         pytest.param({"env": {"HTTPS_PROXY": "http://p"}}, (), {}, {}, "HTTPS_PROXY is set for sessions", id="a proxy"),
         pytest.param(
