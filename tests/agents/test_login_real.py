@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_clis import claude_code
+from agent_clis import agent_cli, claude_code, more_agents
 from model_script import Say
 from model_server import ModelServer
 from scratch import Ran, config, repository, skillgym, suite
@@ -40,7 +41,7 @@ def root(tmp_path: Path) -> Path:
 
 def run(root: Path, vendors: VendorServices, *options: str, **env: str) -> tuple[Ran, dict[str, Any]]:
     path = f"{claude_code().parent}{os.pathsep}{os.environ['PATH']}"
-    more = {"HOME": str(root.parent / "home"), "PATH": path, **vendors.environment, **env}
+    more = {"HOME": str(root.parent / "home"), "PATH": path, **vendors.environment} | env
     ran = skillgym("run", "--output", "results", *options, cwd=root, limit=170, **more)
     return ran, json.loads((root / "results" / "results.json").read_text())
 
@@ -126,3 +127,23 @@ def test_a_family_reaches_its_host_with_its_header_and_no_other_key(root, model,
         assert calls
         assert {call.get(header[0]) for call in calls} == {header[1]}
         assert [one for one in vendors.seen if "sk-ant-key-of-the-caller" in str(one)] == []
+
+
+@more_agents
+def test_codex_sends_the_access_token_and_refreshes_nothing(root, model):
+    payload = urlsafe_b64encode(json.dumps({"exp": int(time.time()) + 36_000}).encode()).decode().rstrip("=")
+    access = f"eyJhbGciOiJub25lIn0.{payload}.c2lnbmVk"
+    tokens = {"id_token": access, "access_token": access, "refresh_token": "refresh-of-codex", "account_id": "acc-1"}
+    store = root.parent / "home" / ".codex"
+    store.mkdir()
+    (store / "auth.json").write_text(json.dumps({"auth_mode": "chatgpt", "tokens": tokens}))
+    before = content(store)
+    path = f"{agent_cli('codex').parent}{os.pathsep}{os.environ['PATH']}"
+    with VendorServices(root.parent, model) as vendors:
+        trusted = vendors.environment["NODE_EXTRA_CA_CERTS"]
+        run(root, vendors, "--runner", "codex:gpt-5", PATH=path, SSL_CERT_FILE=trusted)
+        calls = [headers for host, path, headers in vendors.seen if host == "chatgpt.com" and "codex" in path]
+        assert calls
+        assert {call["authorization"] for call in calls} == {f"Bearer {access}"}
+        assert {host for host, _, _ in vendors.seen if "auth.openai" in host} == set()
+    assert content(store) == before

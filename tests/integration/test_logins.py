@@ -187,7 +187,7 @@ def test_who_is_not_logged_in_starts_no_session(root, status):
 
 
 def codex_login(home: Path, seconds: float) -> None:
-    payload = urlsafe_b64encode(json.dumps({"exp": time.time() + seconds}).encode()).decode().rstrip("=")
+    payload = urlsafe_b64encode(json.dumps({"exp": int(time.time() + seconds)}).encode()).decode().rstrip("=")
     tokens = {"id_token": "id-of-codex", "access_token": f"head.{payload}.sign", "refresh_token": "refresh-of-codex"}
     (home / ".codex").mkdir()
     (home / ".codex" / "auth.json").write_text(json.dumps({"auth_mode": "chatgpt", "tokens": tokens}))

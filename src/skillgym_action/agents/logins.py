@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.model.session import Account, Invocation
-from skillgym_action.system.clock import Clock
+from skillgym_action.system.clock import Clock, iso_timestamp
 from skillgym_action.system.processes.github_job import is_github_job
 from skillgym_action.text.escaping import clipped, one_line
 
@@ -166,10 +166,11 @@ class Logins:
             return replace(account, way=None, problem="codex has no login in auth.json: run `codex login`"), ()
         if _expiry(access) < self._clock.now().timestamp() + seconds:
             return replace(account, way=None, problem="the login of codex expires too soon: run `codex` once"), ()
+        # Without any of these the CLI sends no token; in this mode it never refreshes one.
         content = {
             "auth_mode": "chatgptAuthTokens",
             "tokens": {**kept, "refresh_token": ""},
-            "last_refresh": stored.get("last_refresh"),
+            "last_refresh": stored.get("last_refresh") or iso_timestamp(self._clock.now()),
         }
         secrets = tuple(value for name, value in kept.items() if isinstance(value, str) and name != "account_id")
         return replace(account, home={".codex/auth.json": json.dumps(content)}), secrets
