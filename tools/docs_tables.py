@@ -24,6 +24,7 @@ from paths import REPOSITORY
 from positions import of_attempts, of_containers, of_positions
 from result_tables import RESULT_TABLES
 from skillgym_action.agents import AGENTS
+from skillgym_action.agents.families import FAMILIES
 from skillgym_action.cli.arguments import cli
 from skillgym_action.model.exit_codes import EXIT_CODES
 from skillgym_action.model.verdicts import TROUBLES
@@ -96,6 +97,17 @@ def of_troubles() -> Iterator[tuple[str, ...]]:
         yield f"`{name}`", kind.label, f"`{kind.status}`", kind.origin, again, kind.remedy
 
 
+def of_accounts() -> Iterator[tuple[str, str, str, str]]:
+    """The families of variables of every agent."""
+    yield "Agent", "Family", "Used if", "Passed on"
+    for agent, families in FAMILIES.items():
+        for one in families:
+            marks = one.marks or (*one.secrets, *filter(None, [one.address]))
+            used = f"`{one.switch}` is on" if one.switch else " or ".join(f"`{name}`" for name in marks)
+            shown = (f"`{name}`{' (secret)' if name in one.secrets else ''}" for name in one.variables)
+            yield f"`{agent}`", f"`{one.name}`", used, ", ".join(shown)
+
+
 def of_configuration() -> Iterator[tuple[str, str]]:
     """What agents read in a repository."""
     yield "Agent", "Files and folders"
@@ -117,6 +129,7 @@ TABLES: dict[str, Callable[[], Iterator[Row]] | tuple[Row, ...]] = {
     "github-events": of_github_events,
     "github-faults": of_github_faults,
     "configuration": of_configuration,
+    "accounts": of_accounts,
     "attempts": of_attempts,
     "positions": of_positions,
     "attempts-in-containers": of_containers,

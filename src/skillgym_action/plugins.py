@@ -23,6 +23,7 @@ from skillgym_action.agents.defaults import (
     started_again,
     streamed_events,
 )
+from skillgym_action.agents.families import Family
 from skillgym_action.agents.output.agent_output import EventLog
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.agents.output.trouble_signs import crashed
@@ -70,9 +71,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "API", "Agent", "AgentConfig", "AgentInfo", "Assertion", "AssertionContext", "BenchmarkCase", "BenchmarkSuite",
-    "Capture", "Command", "Cost", "Ending", "Event", "EventLog", "EventReader", "FileRead", "FileWrite", "Format",
-    "Invalid", "Invocation", "LenientJson", "Location", "Message", "NotASuite", "Outcome", "Output", "Problem",
-    "Progress", "Raw", "Reporter", "Result", "RunReport", "Sandbox", "SandboxContainer", "SandboxError",
+    "Capture", "Command", "Cost", "Ending", "Event", "EventLog", "EventReader", "Family", "FileRead", "FileWrite",
+    "Format", "Invalid", "Invocation", "LenientJson", "Location", "Message", "NotASuite", "Outcome", "Output",
+    "Problem", "Progress", "Raw", "Reporter", "Result", "RunReport", "Sandbox", "SandboxContainer", "SandboxError",
     "SandboxSettings", "Session", "SkillSignal", "Status", "StreamParser", "SuiteError", "SuiteFile", "ToolCall",
     "ToolResult", "Tools", "Transcript", "Trouble", "Usage", "WorkspaceSpec", "check_agent", "check_format",
     "check_reporter", "cli_invocation", "crashed", "html_text", "json_object", "lines_of", "markdown_code_block",

@@ -20,6 +20,7 @@ from result_tables import HEADINGS, rows_of
 from scratch import skillgym, written
 from skillgym_action.agents import AGENTS
 from skillgym_action.agents.command import EVENTS, PLACEHOLDER
+from skillgym_action.agents.families import FAMILIES
 from skillgym_action.cli.arguments import cli
 from skillgym_action.cli.commands.schema import MADE, SCHEMAS
 from skillgym_action.cli.schemas.published import inherited_keys
@@ -223,6 +224,9 @@ def test_every_field_of_a_results_file_is_described_once():
     assert described == Counter(fields - inherited)
 
 
+ACCOUNT_VARIABLES = {name for families in FAMILIES.values() for one in families for name in one.variables}
+
+
 # --- words ------------------------------------------------------------------------------------------
 
 
@@ -250,7 +254,7 @@ def test_every_exit_code_has_a_meaning():
         ("schemas", ("command-line", SCHEMAS)),
         ("kinds of expectations", ("x-bench", KIND_BY_PREFIX)),
         ("agents", ("agents", AGENTS)),
-        ("keys of agents", ("agents", {key for agent in AGENTS.values() for key in agent.keys})),
+        ("variables of accounts", ("agents", {name.rstrip("*") for name in ACCOUNT_VARIABLES})),
         ("events of a command", ("agents", EVENTS)),
         ("placeholders of a command", ("agents", re.findall(r"\w+", PLACEHOLDER.pattern))),
         ("settings of a case", ("python-suites", SETTINGS)),

@@ -256,14 +256,20 @@ def test_a_configured_runner_without_a_key(root, path, agent, sign):
     written(root, {"skillgym.config.yaml": config(one={"agent": agent})})
     ran = doctor(root, path)
     assert line(ran, "one").startswith(f"{sign} claude-code 2.1.332")
-    assert line(ran, "one").endswith("no key; set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN")
+    ways = (
+        "set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (for a plan, from `claude setup-token`); for a cloud, set "
+        "CLAUDE_CODE_USE_BEDROCK or CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY; for a gateway, set "
+        "ANTHROPIC_BASE_URL; "
+        "see docs/how-to/log-in.md of skillgym-action"
+    )
+    assert line(ran, "one").endswith(f"{'no account' if sign == '✗' else 'bedrock, no key'}; {ways}")
     assert ran.code == (1 if sign == "✗" else 0)
 
 
 def test_in_a_job_it_names_the_secret_also_of_an_agent_that_is_not_installed(root, path):
     written(root, {"skillgym.config.yaml": config(one={"agent": {"type": "claude-code", "version": "9.9.9"}})})
     ran = doctor(root, path, GITHUB_ACTIONS="true")
-    assert "claude-code needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN, and none is set: " in line(ran, "one")
+    assert "claude-code has no account to use: create the secret and pass it to this step" in line(ran, "one")
     assert "`env: {ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}}`" in line(ran, "one")
 
 

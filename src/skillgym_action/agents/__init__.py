@@ -13,11 +13,13 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
+from skillgym_action.agents.families import FAMILIES
 from skillgym_action.model.plugin_table import PluginTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from skillgym_action.agents.families import Family
     from skillgym_action.model.session import Capture, Invocation, Progress, Session
     from skillgym_action.model.session_report import Event, Transcript, Trouble
 
@@ -29,7 +31,8 @@ class AgentInfo:
     ``module``: that of the adapter; a plug-in leaves it out. ``executable``: the program on the PATH; ``package``: its
     npm package, if there is one; ``former_packages``: the names that this package had before; ``version``: that of the
     CLI that the adapter was verified with.
-    ``keys``: environment variables that its sessions get. ``streams``: it reports its progress while it runs.
+    ``families``: variables with which its sessions get an account, the preferred ones first. ``streams``: it reports
+    its progress while it runs.
     ``format``: only suites of that format can name it. ``replays``: it replays a recording and ignores the prompt;
     ``replays_changes``: it also repeats the recorded changes of files, and is therefore never run in a directory of the
     user. ``configuration``: names of files and folders of a repository, in any folder, from which its CLI reads
@@ -48,7 +51,7 @@ class AgentInfo:
     package: str | None = None
     former_packages: tuple[str, ...] = ()
     version: str | None = None
-    keys: tuple[str, ...] = ()
+    families: tuple[Family, ...] = ()
     streams: bool = False
     format: str | None = None
     replays: bool = False
@@ -92,7 +95,7 @@ _OWN = {
         package="@anthropic-ai/claude-code",
         version="2.1.332",
         streams=True,
-        keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL"),
+        families=FAMILIES["claude-code"],
         configuration=("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude", ".mcp.json"),
         settings_files=(".claude/settings.json", ".claude/settings.local.json"),
         skills=(CLAUDE_SKILLS,),
@@ -106,7 +109,7 @@ _OWN = {
         package="@openai/codex",
         version="0.171.0",
         streams=True,
-        keys=("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
+        families=FAMILIES["codex"],
         configuration=("AGENTS.md", "AGENTS.override.md", ".agents", ".codex", *PLUGIN_FOLDERS),
         settings_files=(".codex/config.toml",),
         skills=(AGENTS_SKILLS,),
@@ -118,15 +121,7 @@ _OWN = {
         former_packages=("@mariozechner/pi-coding-agent",),
         version="1.6.0",
         streams=True,
-        keys=(
-            "ANTHROPIC_API_KEY",
-            "OPENAI_API_KEY",
-            "GEMINI_API_KEY",
-            "OPENROUTER_API_KEY",
-            "ANTHROPIC_BASE_URL",
-            "OPENAI_BASE_URL",
-            "GOOGLE_GEMINI_BASE_URL",
-        ),
+        families=FAMILIES["pi"],
         configuration=("AGENTS.md", "AGENTS.MD", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.MD", ".agents", ".pi"),
         settings_files=(".pi/settings.json",),
         skills=(AGENTS_SKILLS,),
@@ -137,16 +132,7 @@ _OWN = {
         package="opencode-ai",
         version="1.18.33",
         streams=True,
-        keys=(
-            "ANTHROPIC_API_KEY",
-            "OPENAI_API_KEY",
-            "GEMINI_API_KEY",
-            "OPENROUTER_API_KEY",
-            "OPENCODE_API_KEY",
-            "ANTHROPIC_BASE_URL",
-            "OPENAI_BASE_URL",
-            "GOOGLE_GEMINI_BASE_URL",
-        ),
+        families=FAMILIES["opencode"],
         configuration=(
             "AGENTS.md",
             "CLAUDE.md",
@@ -170,14 +156,7 @@ _OWN = {
         package="@github/copilot",
         version="1.0.102",
         streams=True,
-        keys=(
-            "COPILOT_GITHUB_TOKEN",
-            "COPILOT_PROVIDER_API_KEY",
-            "COPILOT_PROVIDER_BEARER_TOKEN",
-            "COPILOT_PROVIDER_BASE_URL",
-            "COPILOT_PROVIDER_TYPE",
-            "COPILOT_PROVIDER_WIRE_API",
-        ),
+        families=FAMILIES["copilot"],
         configuration=(
             "AGENTS.md",
             "CLAUDE.md",
@@ -196,7 +175,7 @@ _OWN = {
         package="@google/gemini-cli",
         version="0.61.0",
         streams=True,
-        keys=("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+        families=FAMILIES["gemini"],
         configuration=("GEMINI.md", ".agents", ".gemini", ".geminiignore", ".env"),
         settings_files=(".env", ".gemini/.env", ".gemini/settings.json"),
         skills=(AGENTS_SKILLS,),
@@ -208,7 +187,7 @@ _OWN = {
         package="@qwen-code/qwen-code",
         version="0.24.4",
         streams=True,
-        keys=("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+        families=FAMILIES["qwen"],
         configuration=(
             *("QWEN.md", "AGENTS.md", ".agents", ".qwen", ".mcp.json"),
             *(".qwenignore", ".agentignore", ".aiignore", ".env"),
@@ -221,7 +200,7 @@ _OWN = {
         module="skillgym_action.agents.cursor_agent",
         executable="cursor-agent",
         streams=True,
-        keys=("CURSOR_API_KEY",),
+        families=FAMILIES["cursor-agent"],
         configuration=("AGENTS.md", "CLAUDE.md", ".agents", ".claude", ".cursor", ".cursorrules", ".cursorignore"),
         skills=(AGENTS_SKILLS,),
     ),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from skillgym_action.agents.output.agent_output import Effect
     from skillgym_action.model.session import Session
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
+DEFAULT_BASE_URL, CHATGPT_BASE_URL = "https://api.openai.com/v1", "https://chatgpt.com/backend-api/codex"
 # The CLI's own provider reads no base URL from the environment and tries WebSockets first. Without the last switch the
 # CLI would wait for a network until the timeout.
 CONFIG = """\
@@ -32,8 +32,8 @@ check_for_update_on_startup = false
 [model_providers.skillgym]
 name = "OpenAI API"
 base_url = {base_url}
-env_key = "{key}"
-wire_api = "responses"
+{account}
+wire_api = "responses"{query}
 request_max_retries = 2
 stream_max_retries = 2
 
@@ -56,9 +56,14 @@ RESULT_FIELDS = frozenset({"id", "type", "tool", "status", "aggregated_output", 
 def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own; the CLI retries a failed model call twice."""
     env, home = session.agent.env, session.home / ".codex"
+    key, address, version = ("CODEX_API_KEY" if env.get("CODEX_API_KEY") else "OPENAI_API_KEY"), "OPENAI_BASE_URL", None
+    if session.agent.account.family == "azure-openai":
+        key, address, version = "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_BASE_URL", env.get("AZURE_OPENAI_API_VERSION")
+    plan = bool(session.agent.account.home)  # the caller's login, in auth.json
     config = CONFIG.format(
-        base_url=json.dumps(env.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL, ensure_ascii=False),
-        key="CODEX_API_KEY" if env.get("CODEX_API_KEY") else "OPENAI_API_KEY",
+        base_url=json.dumps(CHATGPT_BASE_URL if plan else env.get(address) or DEFAULT_BASE_URL, ensure_ascii=False),
+        account="requires_openai_auth = true" if plan else f'env_key = "{key}"',
+        query=f"\nquery_params = {{ api-version = {json.dumps(version)} }}" if version else "",
     )
     return cli_invocation(
         session,

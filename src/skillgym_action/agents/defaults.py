@@ -38,9 +38,10 @@ def cli_invocation(
 
     ``argv``: program and options, of which the runner's ``command`` replaces the program; ``last``: what follows the
     runner's arguments. The prompt is written to stdin. ``env`` is added to HOME; the runner's own variables win.
-    ``files`` and ``collect``: as in Invocation.
+    ``files`` and ``collect``: as in Invocation. A file with credentials is copied into the home.
     """
     agent = session.agent
+    copies = {name: session.home / f".{name.lower()}.json" for name in agent.account.contents}
     program, *options = argv
     model = ("--model", agent.model) if agent.model else ()
     return Invocation(
@@ -48,8 +49,18 @@ def cli_invocation(
         cwd=session.workspace,
         timeout=session.timeout,
         stdin=session.prompt,
-        env={"HOME": str(session.home), **(env or {}), **agent.env},
-        files=files or {},
+        env={
+            "HOME": str(session.home),
+            **(env or {}),
+            **agent.env,
+            **agent.account.env,
+            **{name: str(path) for name, path in copies.items()},
+        },
+        files={
+            **(files or {}),
+            **{path: agent.account.contents[name] for name, path in copies.items()},
+            **{session.home / name: text for name, text in agent.account.home.items()},
+        },
         collect=collect,
     )
 

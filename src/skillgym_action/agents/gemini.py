@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, lines_of, reported, streamed_events
+from skillgym_action.agents.families import OFF
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.agents.output.trouble_signs import NO_ANSWER, kind_of_error
 from skillgym_action.model.session import Invocation, Progress
@@ -50,7 +51,7 @@ TOOLS = Tools(
 def invocation(session: Session, *resumed: str) -> Invocation:
     """A session with a config folder of its own; the CLI retries a failed model call twice."""
     # Left to itself, the CLI guesses wrongly as soon as a base URL is set.
-    vertex = session.agent.env.get("GOOGLE_GENAI_USE_VERTEXAI") == "true"
+    vertex = session.agent.env.get("GOOGLE_GENAI_USE_VERTEXAI", "").lower() not in OFF
     auth = {"selectedType": "vertex-ai" if vertex else "gemini-api-key"}
     rounds = {"model": {"maxSessionTurns": session.max_steps}} if session.max_steps else {}
     return cli_invocation(

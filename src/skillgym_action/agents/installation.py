@@ -1,4 +1,4 @@
-"""CLIs of agents: found on the search path, or installed by npm; their keys, and the Node.js that they need.
+"""CLIs of agents: found on the search path, or installed by npm, and the Node.js that they need.
 
 npm runs no scripts but those of the CLI's own package, and gets no secret of the tool. An installation is complete once
 its marker file exists, which is written last and has the output of ``--version``; until then other processes wait for
@@ -12,7 +12,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,23 +21,22 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS, EXACT_VERSION
+from skillgym_action.agents.accounts import AgentAccounts
+from skillgym_action.agents.logins import Logins
 from skillgym_action.model.errors import InstallError
 from skillgym_action.model.limits import VERSION_SECONDS
-from skillgym_action.system.processes.github_job import is_github_job
 from skillgym_action.system.processes.launcher import permission_remedy
 from skillgym_action.text.escaping import clipped
-from skillgym_action.text.secret_forms import is_secret_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from skillgym_action.agents.install_cache import AgentCache
-    from skillgym_action.model.session import AgentConfig, Capture, Identity
+    from skillgym_action.model.session import Capture, Identity
     from skillgym_action.system.processes.launcher import ProcessLauncher
 
 INSTALL_SECONDS = 600.0  # for npm to install an agent's CLI; the largest has 400 MB
 MAX_PACKAGE_JSON_BYTES = 1_048_576  # of the package.json of an agent's CLI
-MAX_AGENT_SETTINGS_BYTES = 65_536  # of a settings file of an agent's CLI that are searched for a key
 
 
 CACHE_VARIABLE, FOLDER_VARIABLE = "SKILLGYM_AGENTS_CACHE", "SKILLGYM_AGENTS_DIR"
@@ -94,7 +92,8 @@ class AgentInstalls:
         kept = environment.get(CACHE_VARIABLE)
         self._cache = _agent_cache(kept) if kept else None
         self.folder = Path(os.path.abspath(environment.get(FOLDER_VARIABLE) or default))
-        self.keys = AgentKeys(environment)
+        self.accounts = AgentAccounts(environment)
+        self.logins = Logins(processes, environment)
         self._processes = processes
         self._path = environment.get("PATH")
         self._limit = limit
@@ -322,66 +321,6 @@ def _npm_error(agent: str, package: str, capture: Capture, limit: float) -> Inst
     lines = lines[:1] if code else lines[-4:]
     message = "\n".join([f"cannot install {package}: {why}", *(clipped(line.strip(), 300) for line in lines)])
     return InstallError(message, remedy=remedy or None)
-
-
-# What a CLI's settings file in a workspace says if it has a key, a program that prints one, or another service.
-LOGS_IN = re.compile(rb"(?i)key|token|auth|login|url|provider|bedrock|vertex|\benv\b")
-
-
-class AgentKeys:
-    """Knows how the keys of agents are passed where the tool was started.
-
-    A session has an empty home directory and no variables but those of its runner, so the CLI has nothing to log in
-    with if the runner sets none of them. Wherever another way is possible, nothing is reported: see ``missing_key``.
-    """
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        """``environment``: the tool's; of it only the kind of job matters."""
-        self._in_job = is_github_job(environment)
-        # On macOS CLIs keep logins in the system's keychain, whatever HOME is; GitHub's own machines have none.
-        self._has_keychain = sys.platform == "darwin" and environment.get("RUNNER_ENVIRONMENT") != "github-hosted"
-
-    def missing_key(self, agent: AgentConfig, folders: Iterable[Path]) -> str | None:
-        """Which variables the agent needs, and how to set them; None if it may have a key, or needs none.
-
-        It may have one if the runner sets any variable (of the agent's own only those that are set are passed on), a
-        program or arguments; if a settings file of its CLI in one of ``folders`` may name one; or if the system has a
-        keychain. It needs none for a model that its own service offers to everybody.
-        """
-        info = AGENTS[agent.type]
-        names = key_names(agent.type)
-        if not names or agent.env or agent.command or agent.command_args or self._has_keychain:
-            return None
-        if not (agent.model or "").startswith(info.keyed_models):
-            return None
-        if any(_may_log_in(folder / name) for folder in folders for name in info.settings_files):
-            return None
-        remedy = self.remedy(agent.type) if self._in_job else "set one in the environment"
-        return f"{agent.type} needs {' or '.join(names)}, and none is set: {remedy}"
-
-    def remedy(self, agent: str) -> str:
-        """How to set the agent's key."""
-        names = key_names(agent)
-        if not self._in_job:
-            return f"set {' or '.join(names)}"
-        line = f"env: {{{names[0]}: ${{{{ secrets.{names[0]} }}}}}}"
-        return f"create the secret and pass it to this step, `{line}`; workflows of forks and Dependabot get no secrets"
-
-
-def key_names(agent: str) -> tuple[str, ...]:
-    """The names of the variables that have a key of the agent."""
-    return tuple(name for name in AGENTS[agent].keys if is_secret_name(name))
-
-
-def _may_log_in(file: Path) -> bool:
-    """Whether it is a regular file that may name a key; also if it cannot be read."""
-    try:
-        if not file.is_file():
-            return False
-        with file.open("rb") as opened:
-            return LOGS_IN.search(opened.read(MAX_AGENT_SETTINGS_BYTES)) is not None
-    except OSError:
-        return True
 
 
 NODE_REMEDY = "put a Node.js of such a version on the PATH, or set a version of the agent that needs no newer one"

@@ -2,61 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.agents.families import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.model.session import AgentConfig
 
-# Variables with a key or a token, and those with the address of another service instead; for each its service.
-KEY_SERVICES = {
-    "ANTHROPIC_API_KEY": "anthropic",
-    "CLAUDE_CODE_OAUTH_TOKEN": "anthropic",
-    "OPENAI_API_KEY": "openai",
-    "CODEX_API_KEY": "openai",
-    "GEMINI_API_KEY": "gemini",
-    "OPENROUTER_API_KEY": "openrouter",
-    "OPENCODE_API_KEY": "opencode",
-    "COPILOT_GITHUB_TOKEN": "copilot",
-    "COPILOT_PROVIDER_API_KEY": "copilot-provider",
-    "COPILOT_PROVIDER_BEARER_TOKEN": "copilot-provider",
-    "CURSOR_API_KEY": "cursor",
-}
-ADDRESS_SERVICES = {
-    "ANTHROPIC_BASE_URL": "anthropic",
-    "OPENAI_BASE_URL": "openai",
-    "GOOGLE_GEMINI_BASE_URL": "gemini",
-    "COPILOT_PROVIDER_BASE_URL": "copilot-provider",
-}
-SERVICE_HOSTS = {
-    "anthropic": ("api.anthropic.com",),
-    "openai": ("api.openai.com",),
-    "gemini": ("generativelanguage.googleapis.com",),
-    "openrouter": ("openrouter.ai",),
-    "opencode": ("opencode.ai",),
-    "copilot": ("api.github.com", "api.githubcopilot.com", "api.individual.githubcopilot.com"),
-    "copilot-provider": (),
-    "cursor": ("api2.cursor.sh", "api5.cursor.sh"),
-}
-
 
 def model_hosts(agent: AgentConfig) -> tuple[str, ...]:
-    """The hosts of the services whose keys the agent has, else of all that it knows; ``NAME`` or ``NAME:PORT``.
+    """The hosts of the services that the agent has variables for, else of all that it knows; ``NAME`` or ``NAME:PORT``.
 
     An address in a variable such as ``ANTHROPIC_BASE_URL`` replaces the hosts of its service. () for an agent of which
     no service is known.
     """
-    known = [*AGENTS[agent.type].keys, *agent.env]
-    set_keys = [KEY_SERVICES[name] for name in agent.env if name in KEY_SERVICES]
-    named = {ADDRESS_SERVICES[name]: address for name, address in agent.env.items() if name in ADDRESS_SERVICES}
-    services = set_keys or ([] if named else [KEY_SERVICES[name] for name in known if name in KEY_SERVICES])
+    own = AGENTS[agent.type].families
+    used = [family for family in own or chain(*FAMILIES.values()) if family.is_used(agent.env)]
     hosts: list[str] = []
-    for service in dict.fromkeys((*services, *named)):
-        hosts += _host(named[service]) if service in named else SERVICE_HOSTS[service]
+    for family in used or [family for family in own if not family.switch]:
+        address = agent.env.get(family.address or "")
+        hosts += _host(address) if address else family.hosts_for(agent.env)
     return tuple(dict.fromkeys(hosts))
 
 

@@ -17,6 +17,38 @@ if TYPE_CHECKING:
 # --- what is started --------------------------------------------------------------------------------
 
 
+FamilyWay = Literal["key", "cloud"]
+Way = Literal["key", "cloud", "login"]
+Billing = Literal["key", "cloud", "plan"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """How an agent gets an account at the service of its model.
+
+    ``asked``: the only way that may be used; None: any. ``way``: the one that is used; None: none was found, or it is
+    not known. ``family``: of variables; several are joined by ``+``. ``problem``: why there is none. ``left_out``:
+    secret variables that are set and not passed on. ``files``: variables that name a file; ``contents``: of these
+    files. ``env`` and ``home``: further variables of sessions, and files in their home; no result depends on them.
+    ``store``: the folder in which the CLI has the caller's login.
+    """
+
+    asked: Way | None = None
+    way: Way | None = None
+    family: str | None = None
+    billing: Billing | None = None
+    problem: str | None = None
+    left_out: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    contents: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    home: Mapping[str, str] = field(default_factory=dict, repr=False)
+    store: str | None = None
+
+
+NO_ACCOUNT = Account()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentConfig:
     """The agent of a runner, as configured. ``env`` contains secrets and is excluded from ``repr``.
@@ -40,6 +72,7 @@ class AgentConfig:
     cwd: Path | None = None
     timeout: float | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    account: Account = NO_ACCOUNT
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

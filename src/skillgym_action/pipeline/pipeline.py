@@ -238,7 +238,7 @@ def run(
     executed = execute(services, to_run, options.execute, journal, rule, workers)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
-    plan, results = with_reused(plan, executed.results, reuse)
+    plan, results = with_reused(replace(plan, runners=to_run.runners), executed.results, reuse)
     report = report_run(services, plan, results, journal, options, command=command)
     report = replace(
         report,

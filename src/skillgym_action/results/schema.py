@@ -34,7 +34,7 @@ from skillgym_action.model.result import (
     TriggerCounts,
 )
 from skillgym_action.model.runner import Runner
-from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session import NO_ACCOUNT, Account, AgentConfig
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
 from skillgym_action.model.verdicts import GREEN, FailureClass, Status
@@ -187,6 +187,23 @@ class TotalsEntry(MappedModel):
     """Number of sessions that were retries."""
 
 
+def _used(account: Account) -> Account | None:
+    return account if account.way else None
+
+
+class AccountEntry(MappedModel):
+    """How an agent got its account: the ``family`` of variables, and what pays for its sessions."""
+
+    noun: ClassVar = Account
+
+    way: Literal["key", "cloud", "login"]
+    """`key`: keys and tokens in variables; `cloud`: variables of a cloud; `login`: the login of the caller."""
+    family: Id | None = None
+    """The variables, by the name in the table of families; several are joined by `+`."""
+    billing: Literal["key", "cloud", "plan"]
+    """What pays for the sessions: `key`, `cloud`, or `plan`, a subscription. Costs are at list prices."""
+
+
 class RunnerHead(MappedModel):
     """A configured agent."""
 
@@ -202,6 +219,11 @@ class RunnerHead(MappedModel):
     unknown."""
     version: Annotated[Id | None, FieldSource(read=False)]
     """Version of the agent's CLI: the first version that an execution reports; null if unknown."""
+    auth: Annotated[AccountEntry | None, FieldSource(attribute="agent.account", convert=_used, read=False)] = None
+    """How the agent [logs in](../how-to/log-in.md); not present if that is not known."""
+
+    def attributes(self) -> dict[str, object]:
+        return {"agent.account": read(AccountEntry, self.auth) if self.auth else NO_ACCOUNT}
 
 
 class RunnerEntry(TotalsEntry, RunnerHead):

@@ -11,9 +11,11 @@ import threading
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.agents.families import FAMILIES
 from skillgym_action.agents.output.providers import provider_of_model, provider_of_url
 from skillgym_action.model.figures import dollars
 from skillgym_action.model.judgement import Judgement
@@ -35,20 +37,7 @@ if TYPE_CHECKING:
 PROVIDER_RECOVERY_SECONDS = 60.0  # without a rate limit, after which one more session may use a slowed provider
 CANCELLATION_POLL_SECONDS = 0.25  # how often sessions that wait for their provider look whether the run was cancelled
 _RECORDINGS = "recordings"  # what agents play that use no provider
-_ADDRESSES = {
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "github-copilot": "COPILOT_PROVIDER_BASE_URL",
-    "google": "GOOGLE_GEMINI_BASE_URL",
-    "openai": "OPENAI_BASE_URL",
-}
-_KEYS = {
-    "ANTHROPIC_API_KEY": "anthropic",
-    "CLAUDE_CODE_OAUTH_TOKEN": "anthropic",
-    "CODEX_API_KEY": "openai",
-    "GEMINI_API_KEY": "google",
-    "OPENAI_API_KEY": "openai",
-    "OPENROUTER_API_KEY": "openrouter",
-}
+_FAMILIES = tuple(family for family in chain(*FAMILIES.values()) if family.provider)
 
 
 def provider_of(agent: AgentConfig, model: str | None) -> str | None:
@@ -63,9 +52,10 @@ def provider_of(agent: AgentConfig, model: str | None) -> str | None:
     own = listing.provider
     named = own or (provider_of_model(model) if model else None)
     if named is None:
-        keys = {_KEYS[name] for name in agent.env if name in _KEYS}
+        keys = {one.provider for one in _FAMILIES if any(name in agent.env for name in one.secrets)}
         named = keys.pop() if len(keys) == 1 else None
-    address = agent.env.get(_ADDRESSES.get(named or "", ""))
+    addresses = (agent.env.get(one.address or "") for one in _FAMILIES if one.provider == named)
+    address = next(filter(None, addresses), None)
     return (provider_of_url(address) if address else None) or named
 
 

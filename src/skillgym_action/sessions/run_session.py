@@ -312,9 +312,11 @@ class _SessionRun:
     ) -> Capture:
         """Run the agent where the session's programs run; a program of the tool that stands in for it runs here."""
         stdout, stderr = logs
-        if not AGENTS[self._execution.runner.agent.type].replays:
+        agent = self._execution.agent
+        if not AGENTS[agent.type].replays:
             programs = workspace.programs or self._services.processes
-            return programs.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
+            with self._services.installs.logins.turn(agent.account, invocation.timeout):
+                return programs.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
         with workspace.changed_by_tool():
             return self._services.processes.run(invocation, stdout=stdout, stderr=stderr, watch=limits)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
+Auth = Literal["auto", "key", "cloud", "login"]
 Keep = Literal["all", "changed", "none"]
 OnLimit = Literal["failed", "errored"]
 Stop = Literal["futility"]

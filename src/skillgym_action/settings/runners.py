@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from skillgym_action.agents import AGENTS
+from skillgym_action.agents.families import account
 from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean, meant_word
 from skillgym_action.model.runner import Runner
-from skillgym_action.model.session import AgentConfig
+from skillgym_action.model.session import NO_ACCOUNT, AgentConfig
 from skillgym_action.settings.configuration_file import REFERENCE, resolved_env
 from skillgym_action.suites import FORMATS
 from skillgym_action.system.files.globs import matches
 from skillgym_action.text.escaping import path_key
-from skillgym_action.text.secret_forms import is_public, is_secret_name
+from skillgym_action.text.secret_forms import is_public, is_secret_name, secret_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from skillgym_action.model.arm import Arm
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.plugin_table import PlugIn
+    from skillgym_action.model.session import Way
     from skillgym_action.settings.configuration import AgentSection
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.option_types import Auth
     from skillgym_action.settings.settings import Settings
     from skillgym_action.text.documents.located_values import KeyPath
 
@@ -44,13 +47,15 @@ def runner_ids(config: Config, selectors: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def selected_runners(config: Config, selectors: Iterable[str], environment: Mapping[str, str]) -> tuple[Runner, ...]:
-    """The runners with these ids. Raises ConfigError."""
+def selected_runners(
+    config: Config, selectors: Iterable[str], environment: Mapping[str, str], auth: Auth | None = None
+) -> tuple[Runner, ...]:
+    """The runners with these ids. ``auth``: the way to get an account, whatever they set. Raises ConfigError."""
     configured = config.file.runners or {}
     return tuple(
-        _configured(name, configured[name].agent, config, environment)
+        _configured(name, configured[name].agent, config, environment, auth)
         if name in configured
-        else _ad_hoc(name, environment)
+        else _ad_hoc(name, environment, auth)
         for name in runner_ids(config, selectors)
     )
 
@@ -95,8 +100,8 @@ def no_runner() -> UsageError:
     )
 
 
-def usable(runner: Runner, suite: str, environment: Mapping[str, str]) -> Runner:
-    """A suite's own runner with the keys of its agent; ``problem`` is set if the agent is not supported."""
+def usable(runner: Runner, suite: str, environment: Mapping[str, str], auth: Auth | None = None) -> Runner:
+    """A suite's own runner with the account of its agent; ``problem`` is set if the agent is not supported."""
     if runner.problem:
         return runner
     listing = AGENTS.get(runner.agent.type)
@@ -105,13 +110,12 @@ def usable(runner: Runner, suite: str, environment: Mapping[str, str]) -> Runner
         known = ", ".join(name for name, info in AGENTS.own.items() if info.executable)
         problem = Problem(message=message, location=Location(path=suite), remedy=f"known: {known}")
         return replace(runner, problem=problem)
-    return replace(runner, agent=replace(runner.agent, env={**_keys(listing, environment), **runner.agent.env}))
+    return replace(runner, agent=_with_account(runner.agent, environment, auth))
 
 
 def secrets_of(runners: Iterable[Runner]) -> tuple[str, ...]:
     """Values of the runners' secret variables, to be redacted in everything that is written."""
-    env = ((name, value) for runner in runners for name, value in runner.agent.env.items())
-    return tuple(value for name, value in env if is_secret_name(name))
+    return tuple(value for runner in runners for value in secret_values(runner.agent.env))
 
 
 def secrets_of_arms(arms: Iterable[Arm]) -> tuple[str, ...]:
@@ -131,49 +135,64 @@ def taken_values(config: Config, environment: Mapping[str, str]) -> tuple[str, .
     sections += [file.run.judge.env] if file.run.judge else []
     names = {found[1] or found[2] for env in sections for text in env.values() for found in REFERENCE.finditer(text)}
     configured = {runner.agent.type for runner in (file.runners or {}).values()}
-    keys = (name for agent in {*AGENTS.own, *configured} for name in AGENTS[agent].keys)
+    families = (family for agent in {*AGENTS.own, *configured} for family in AGENTS[agent].families)
+    keys = (name for family in families for name in family.variables)
     public = {*file.run.public_variables, *keys}
     return tuple(environment[name] for name in sorted(names - public) if name in environment and not is_public(name))
 
 
-def _keys(listing: AgentInfo, environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name in listing.keys if name in environment and (value := environment[name])}
+NO_MODEL = "set model: without one, the model depends on how the agent gets its account"
 
 
-def _ad_hoc(selector: str, environment: Mapping[str, str]) -> Runner:
+def needs_model(agent: AgentConfig) -> bool:
+    """Whether another account would have another default model: a plan has another one than keys."""
+    billings = {family.billing for family in AGENTS[agent.type].families}
+    return agent.account.billing == "plan" and len(billings) > 1 and agent.model is None
+
+
+def _with_account(agent: AgentConfig, environment: Mapping[str, str], auth: Auth | None) -> AgentConfig:
+    """The agent with the variables of its account."""
+    info, asked = AGENTS[agent.type], None if auth in {None, "auto"} else cast("Way", auth)
+    found, env = account(info.families, agent.env, environment, asked, several=info.provider is None)
+    return replace(agent, env=env, account=found if info.families else NO_ACCOUNT)
+
+
+def _ad_hoc(selector: str, environment: Mapping[str, str], auth: Auth | None) -> Runner:
     agent, _, model = selector.partition(":")
-    keys = _keys(AGENTS[agent], environment)
-    return Runner(
-        id=selector, path_key=path_key(selector), agent=AgentConfig(type=agent, model=model or None, env=keys)
-    )
+    config = _with_account(AgentConfig(type=agent, model=model or None), environment, auth)
+    return Runner(id=selector, path_key=path_key(selector), agent=config)
 
 
-def _configured(name: str, agent: AgentSection, config: Config, environment: Mapping[str, str]) -> Runner:
+def _configured(
+    name: str, agent: AgentSection, config: Config, environment: Mapping[str, str], auth: Auth | None
+) -> Runner:
     folder, at = config.folder, ("runners", name, "agent")
-    keys = _keys(AGENTS[agent.type], environment)
     if agent.type in {"command", "replay"} and not (agent.command if agent.type == "command" else agent.sessions):
         missing = "command" if agent.type == "command" else "sessions"
         raise config.error(f"an agent of type {agent.type} needs {missing}", at, f"add {missing}: …")
     if agent.version and (agent.command or not AGENTS[agent.type].package):
         why = "command names its program" if agent.command else f"{agent.type} is not installed from npm"
         raise config.error(f"version has no effect, since {why}", at, "remove version")
+    if agent.auth and not AGENTS[agent.type].families:
+        raise config.error(f"auth has no effect, since {agent.type} has no account", at, "remove auth")
     shell = agent.type == "command" and isinstance(agent.command, str)
     argv = (agent.command,) if isinstance(agent.command, str) else agent.command or ()
+    found = AgentConfig(
+        type=agent.type,
+        model=agent.model,
+        version=agent.version,
+        command=argv if shell else tuple(_from(folder, part) for part in argv),
+        shell=shell,
+        command_args=tuple(_from(folder, part) for part in agent.command_args),
+        env=resolved_env(agent.env, environment, config, (*at, "env")),
+        output=agent.output,
+        budget=agent.budget,
+        sessions=str((folder or Path.cwd()) / agent.sessions) if agent.sessions else None,
+    )
     return Runner(
         id=name,
         path_key=path_key(name),
-        agent=AgentConfig(
-            type=agent.type,
-            model=agent.model,
-            version=agent.version,
-            command=argv if shell else tuple(_from(folder, part) for part in argv),
-            shell=shell,
-            command_args=tuple(_from(folder, part) for part in agent.command_args),
-            env={**keys, **resolved_env(agent.env, environment, config, (*at, "env"))},
-            output=agent.output,
-            budget=agent.budget,
-            sessions=str((folder or Path.cwd()) / agent.sessions) if agent.sessions else None,
-        ),
+        agent=_with_account(found, environment, auth or agent.auth),
         warnings=tuple(_placeholder_warnings(agent, config, at)) if agent.type == "command" else (),
     )
 
@@ -199,6 +218,6 @@ def _from(folder: Path | None, part: str) -> str:
 
 def configured_runners(settings: Settings, config: Config, context: LaunchContext) -> tuple[Runner, ...]:
     """The runners that ``settings.runner`` selects; the context's redactor learns their keys."""
-    selected = selected_runners(config, settings.runner, context.environment)
+    selected = selected_runners(config, settings.runner, context.environment, settings.auth)
     context.redactor.learn((*secrets_of(selected), *taken_values(config, context.environment)))
     return selected

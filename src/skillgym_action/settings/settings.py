@@ -47,6 +47,7 @@ from skillgym_action.settings.declarations import (
 )
 from skillgym_action.settings.option_types import (
     FAIL_ON,
+    Auth,
     FailOn,
     Keep,
     OnLimit,
@@ -138,6 +139,11 @@ class Settings(BaseModel):
         str | None,
         Setting(SELECT, HelpGroup.AGENTS, PLAN, "plan", input=True),
         Option("Model to use in every execution.", "MODEL"),
+    ] = None
+    auth: Annotated[
+        Auth | None,
+        Setting((*RUN, "doctor"), HelpGroup.AGENTS, PLAN, "load", input=True),
+        Option("How agents log in: auto, key (variables), cloud (variables) or login (your own).", "WAY"),
     ] = None
     arms: Annotated[
         Words,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.settings.configuration_file import Config
     from skillgym_action.settings.context import LaunchContext
+    from skillgym_action.settings.option_types import Auth
     from skillgym_action.settings.settings import Settings
 
 
@@ -58,7 +59,7 @@ class LoadOptions:
     ``cwd_option``: the directory as ``--cwd`` names it; then suites with another workspace are refused.
     ``environment``: the variables that suites may refer to. ``agentv_compat``: score as AgentV does. ``skills``: how
     skills under test are found, and what their suites work in. ``threshold``: of cases with a mean score.
-    ``allow_tools``: the tools that cases of plugins may use; None: all.
+    ``allow_tools``: the tools that cases of plugins may use; None: all. ``auth``: how agents get an account.
     """
 
     workspace: WorkspaceSpec = field(default_factory=WorkspaceSpec)
@@ -69,3 +70,4 @@ class LoadOptions:
     skills: SkillSettings = field(default_factory=SkillSettings)
     threshold: float | None = None
     allow_tools: tuple[str, ...] | None = None
+    auth: Auth | None = None

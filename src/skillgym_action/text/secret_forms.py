@@ -34,17 +34,18 @@ _KNOWN = {
     ),
     "anthropic": (("sk-ant-",), r"sk-ant-[\w-]{16,400}"),
     "openai": (
-        ("sk-",),
+        ("sk-", "rt_"),
         (
+            r"(?<![A-Za-z0-9])rt_[\w.-]{40,400}|"  # refreshes a login
             r"sk-(?:(?:proj|svcacct|admin|or)-[\w-]{20,400}"
             r"|(?:(?<![A-Za-z0-9]sk-)|(?<=\\[nrt]sk-))[A-Za-z0-9]{32,400})"  # task-<digest> is not a key
         ),
     ),
     "aws": (
-        ("AKIA", "ASIA", "aws_secret", "AWS_SECRET"),
-        r"(?:AKIA|ASIA)[A-Z0-9]{16}|(?<=(?:aws_secret|AWS_SECRET)_(?:access_key|ACCESS_KEY)=)[\w/+=]{40}",
+        ("AKIA", "ASIA", "aws_secret", "AWS_SECRET", "ABSK", "bedrock-api-key-"),
+        r"ABSK[A-Za-z0-9+/]{40,400}={0,2}|bedrock-api-key-[\w+/=-]{40,4000}|(?:AKIA|ASIA)[A-Z0-9]{16}|(?<=(?:aws_secret|AWS_SECRET)_(?:access_key|ACCESS_KEY)=)[\w/+=]{40}",
     ),
-    "google": (("AIza",), r"AIza[\w-]{35}"),
+    "google": (("AIza", "ya29.", "1//"), r"AIza[\w-]{35}|ya29\.[\w-]{30,2000}|(?<![\w/])1//[\w-]{30,400}"),
     "slack": (
         ("xox", "xapp-", "hooks.slack"),
         r"xox[a-z]-[\w-]{10,400}|xapp-[\w-]{10,400}|hooks\.slack\.com/services/[\w/]{20,400}",
@@ -166,7 +167,7 @@ def _written(character: str) -> str:
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|BEARER|WEBHOOK|AUTHORIZATION|CONNECTION_?STRING"
     r"|(?<!ASK)(?<!BY)(?<!COM)PASS(?![A-Z])|PWD(?![A-Z])"
-    r"|(?<![A-Z])(?:O?AUTH|COOKIES?|DSN|PAT|PEM)(?![A-Z])",
+    r"|(?<![A-Z])(?:O?AUTH|COOKIES?|DSN|HEADERS|PAT|PEM)(?![A-Z])",
     re.IGNORECASE,
 )
 _NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})  # folders, and a socket
@@ -175,6 +176,7 @@ _PUBLIC = re.compile(
     r"|(?:HTTPS?|ALL|NO)_PROXY|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS",
     re.IGNORECASE,
 )
+_HEADER = re.compile(r"^[\w-]{1,80}:[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 
 
@@ -189,12 +191,17 @@ def is_public(name: str) -> bool:
 
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of variables that are secret: whole, or the password in a URL."""
+    """Return the values of variables that are secret: whole and, of HTTP headers, alone; or the password in a URL."""
     return tuple(
         value
         for name, whole in environment.items()
-        for value in ([whole] if is_secret_name(name) else _PASSWORD.findall(whole))
+        for value in ([whole, *_header_values(name, whole)] if is_secret_name(name) else _PASSWORD.findall(whole))
     )
+
+
+def _header_values(name: str, lines: str) -> list[str]:
+    """The values of the HTTP headers in a variable such as ``ANTHROPIC_CUSTOM_HEADERS``: lines ``Name: value``."""
+    return _HEADER.findall(lines) if name.upper().endswith("HEADERS") else []
 
 
 def is_secret_variable(name: str, value: str) -> bool:

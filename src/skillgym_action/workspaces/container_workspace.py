@@ -295,7 +295,7 @@ class ContainerWorkspace(SessionWorkspace):
             if not path.is_relative_to(SESSION_FOLDER):
                 raise OSError(None, "not in the session's folders", os.fspath(path))
             content = text.encode("utf-8", "backslashreplace")
-            self._put_into_session(path.relative_to(SESSION_FOLDER).as_posix(), content, 0o644)
+            self._put_into_session(path.relative_to(SESSION_FOLDER).as_posix(), content, 0o600)
 
     def write_home(self, path: str, content: bytes, mode: int) -> None:
         self._put_into_session(f"home/{path}", content, mode)

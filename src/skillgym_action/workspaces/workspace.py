@@ -184,7 +184,7 @@ class SessionWorkspace:
                 if path.is_relative_to(folder):
                     relative = path.relative_to(folder).as_posix()
                     content = text.encode("utf-8", "backslashreplace")
-                    self.folder.files(name).write(relative, content, 0o644)
+                    self.folder.files(name).write(relative, content)
                     break
             else:
                 raise OSError(None, "not in the session's folders", os.fspath(path))

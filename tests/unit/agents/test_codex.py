@@ -10,7 +10,7 @@ import pytest
 from endings import WORDS, killed_after
 from sessions import SESSION, capture_of, jsonl, session_with
 from skillgym_action.agents import codex
-from skillgym_action.model.session import AgentConfig, Progress
+from skillgym_action.model.session import Account, AgentConfig, Progress
 from skillgym_action.model.session_report import Command, FileWrite, Message, Raw, ToolCall, ToolResult, Trouble, Usage
 
 USAGE = {"input_tokens": 2001, "cached_input_tokens": 600, "output_tokens": 84, "reasoning_output_tokens": 10}
@@ -46,6 +46,27 @@ def test_the_command_line_carries_the_model_and_the_runner_s_arguments():
         *("npx", "codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"),
         *("--model", "gpt-5", "-c", "model_reasoning_effort=low", "-"),
     )
+
+
+def provider_of(agent: AgentConfig) -> dict[str, Any]:
+    config = tomllib.loads(codex.invocation(session_with(agent)).files[Path("/agent-home/.codex/config.toml")])
+    found: dict[str, Any] = config["model_providers"][config["model_provider"]]
+    return found
+
+
+def test_azure_is_a_provider_with_its_own_key_and_version():
+    env = {"AZURE_OPENAI_BASE_URL": "https://r.openai.azure.com/openai/v1", "AZURE_OPENAI_API_VERSION": "2026-01-01"}
+    found = provider_of(AgentConfig(type="codex", env=env, account=Account(way="cloud", family="azure-openai")))
+    assert (found["base_url"], found["env_key"]) == (env["AZURE_OPENAI_BASE_URL"], "AZURE_OPENAI_API_KEY")
+    assert found["query_params"] == {"api-version": "2026-01-01"}
+
+
+def test_a_login_is_a_file_in_the_private_home_and_goes_to_chatgpt():
+    agent = AgentConfig(type="codex", account=Account(way="login", home={".codex/auth.json": "{}"}))
+    assert codex.invocation(session_with(agent)).files[Path("/agent-home/.codex/auth.json")] == "{}"
+    found = provider_of(agent)
+    assert (found["base_url"], found["requires_openai_auth"]) == ("https://chatgpt.com/backend-api/codex", True)
+    assert "env_key" not in found
 
 
 def test_a_session_id_cannot_become_an_option():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from skillgym_action.agents.installation import key_names
+from skillgym_action.agents.accounts import key_names
 from skillgym_action.settings.configuration_file import REFERENCE
 from skillgym_action.suites import vendored_folder
 from skillgym_action.text.documents.skill_files import SKILL_FILE, frontmatter, name_refusal

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.agents.installation import key_names, notes_on_program
+from skillgym_action.agents.accounts import LOGIN_PAGE
+from skillgym_action.agents.installation import notes_on_program
 from skillgym_action.cli.terminal import is_colored, terminal_for
 from skillgym_action.github.event import github_event
 from skillgym_action.model.errors import InstallError, Location, PlugInError, SkillgymError, UsageError, did_you_mean
@@ -27,7 +28,7 @@ from skillgym_action.pipeline import wiring
 from skillgym_action.reports import REPORTERS
 from skillgym_action.sessions.run_session import run_session
 from skillgym_action.settings.configuration_file import Config, find_config
-from skillgym_action.settings.runners import configured_runners, unknown_runner
+from skillgym_action.settings.runners import NO_MODEL, configured_runners, needs_model, unknown_runner
 from skillgym_action.settings.settings import ExecuteOptions
 from skillgym_action.suites import FORMATS
 from skillgym_action.suites.programs.hosts.node import Node
@@ -371,7 +372,7 @@ def _runners(
         except SkillgymError as error:
             yield DoctorCheck(subject=name, text=str(error), state=State.PROBLEM)
         else:
-            yield from (_with_program(services, runner) for runner in runners)
+            yield from (_with_login(services, _with_program(services, runner), runner) for runner in runners)
 
 
 # --- a runner ---------------------------------------------------------------------------------------
@@ -387,6 +388,22 @@ def _with_program(services: Services, runner: Runner) -> Runner:
     return replace(runner, agent=replace(agent, command=(str(installed),))) if installed else runner
 
 
+def _with_login(services: Services, runner: Runner, configured: Runner) -> Runner:
+    """``runner`` with the caller's login as a run would use it, or with the reason why it would not."""
+    agent, logins = runner.agent, services.installs.logins
+    found, program = agent.account, agent.command or (str(AGENTS[agent.type].executable),)
+    unused = found.way or found.problem or found.asked not in {None, "login"} or not logins.is_there(agent.type)
+    if unused or services.installs.find_program(program[0], agent.env.get("PATH")) is None:
+        return runner
+    why = "agents run as another user" if services.processes.user else logins.refusal(configured.agent, agent.env)
+    if why:
+        account = replace(found, problem=f"login found, not used: {why}")
+    else:
+        account, secrets = logins.account(agent, program, 0)
+        services.directory.redactor.learn(secrets)
+    return replace(runner, agent=replace(agent, account=account))
+
+
 def _runner(services: Services, runner: Runner, *, configured: bool) -> DoctorCheck:
     agent, listing = runner.agent, AGENTS[runner.agent.type]
     if listing.executable is None:
@@ -400,31 +417,44 @@ def _runner(services: Services, runner: Runner, *, configured: bool) -> DoctorCh
         wanted = f"{agent.type}@{agent.version}" if agent.version else agent.type
         how = f"skillgym-action doctor --install {wanted}" if listing.package else "install it, where PATH finds it"
         missing = f"version {agent.version} is not installed" if agent.version else f"{command[0]} was not found"
-        key = services.installs.keys.missing_key(agent, (services.cwd, services.repository.root))
+        key = services.installs.accounts.missing(agent, (services.cwd, services.repository.root))
         text = f"{agent.type}: {missing}; {key}" if key else f"{agent.type}: {missing}"
         return check(text=text, state=State.PROBLEM, remedy=how)
     version = services.installs.version(program, *command[1:])
     if version is None:
         how = f"run it yourself: {program} --version"
         return check(text=f"{agent.type}: {program} prints no version", state=State.PROBLEM, remedy=how)
-    key, state, remedy = _key(services, runner, configured=configured)
+    key, state, remedy = _account(services, runner, configured=configured)
     verified = "the verified version" if version == listing.version else f"verified was {listing.version}"
     if version not in {listing.version, agent.version}:
         state = max(state, State.WARNING)
     return check(text=f"{agent.type} {version}, {verified}; {program}; {key}", state=state, remedy=remedy)
 
 
-def _key(services: Services, runner: Runner, *, configured: bool) -> tuple[str, State, str | None]:
-    """What to report of the runner's API key: variables by name, never by value; the state; a remedy.
+def _account(services: Services, runner: Runner, *, configured: bool) -> tuple[str, State, str | None]:
+    """What to report of the runner's account: variables by name, never by value; the state; a remedy.
 
-    Where it is unset but other variables are set, the agent may have another way to log in: that is a warning.
+    Where it has none but other variables are set, the agent may have another way to log in: that is a warning.
     """
-    names = [name for name in runner.agent.env if is_secret_name(name)]
-    if names:
-        return f"key in {', '.join(names)}", State.FINE, None
-    known = key_names(runner.agent.type)
-    state = State.PROBLEM if configured and not runner.agent.env else State.WARNING
-    return "no key", state, services.installs.keys.remedy(runner.agent.type) if known else "name its key in agent.env"
+    agent, info, found = runner.agent, AGENTS[runner.agent.type], runner.agent.account
+    if found.problem:
+        return found.problem, State.PROBLEM, f"see {LOGIN_PAGE}"
+    if found.way == "login":
+        return "your own login", *((State.WARNING, NO_MODEL) if needs_model(agent) else (State.FINE, None))
+    names = [name for name in agent.env if is_secret_name(name) and agent.env[name]]
+    if names or found.way:
+        keys = f"key in {', '.join(names)}" if names else "no key"
+        text = keys if found.way != "cloud" else f"{found.family}, {keys}"
+        if found.left_out:
+            text += f"; not passed on: {', '.join(found.left_out)}"
+        if needs_model(agent):
+            return text, State.WARNING, NO_MODEL
+        if not names and not found.files:
+            return text, State.WARNING, services.installs.accounts.remedy(agent.type)
+        return text, State.FINE, None
+    state = State.PROBLEM if configured and not agent.env else State.WARNING
+    remedy = services.installs.accounts.remedy(agent.type) if info.families else "name its key in agent.env"
+    return "no account", state, remedy
 
 
 def _program_without_version(services: Services, runner: Runner) -> DoctorCheck:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.agents.installation import key_names
+from skillgym_action.agents.accounts import key_names
 from skillgym_action.authoring.starter.facts import (
     StarterAgents,
     agents_of_runners,
@@ -139,6 +139,10 @@ def _keys(named: tuple[str, ...], environment: Mapping[str, str], has_key: Calla
     return chosen_agents(agents, has_key=has_key, is_installed=is_installed)
 
 
+# Of a case with 2 to 5 model rounds with Claude Sonnet 4.6: a test computes it from the price table.
+SESSION_COST = "about 3 to 11 cents a session"
+
+
 def _installable() -> dict[str, tuple[str, ...]]:
     """Agents that a workflow can install and that need a key, with the names of the variables that have one."""
     return {name: keys for name, info in AGENTS.own.items() if info.package and (keys := key_names(name))}
@@ -197,7 +201,7 @@ def _next_steps(runs: StarterAgents, configuration: str | None) -> Iterator[str]
     keys = f"check {'their' if several else 'its'} key{'s' if len(runs.secrets) > 1 else ''}: {', '.join(runs.secrets)}"
     checks = f"{keys} in the environment" if runs.secrets else "check what the runners need"
     runners = f"the runners of {configuration}" if configuration else ", ".join(runs.names)
-    cost = "; costs a few cents" if runs.secrets else ""
+    cost = f"; {SESSION_COST}" if "claude-code" in runs.names else ""
     yield f"  {program} run --runner nop   # an agent that does nothing: each case fails and says why"
     yield f"  {program} {install}   # {installs}{checks}"
     yield f"  {program} run   # with {runners}{cost}"

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -223,7 +223,7 @@ def _open(opening: Request, environment: Mapping[str, str], requests: _Requests,
     planned = pipeline.plan_run(services, runners, options)
     check_containers(services, planned, options)
     hide_from_agents(services, planned, options)
-    runnable = install_agents(services, planned, options.install_agents)
+    runnable = install_agents(services, planned, replace(options.install_agents, login=False))
     stack.enter_context(hide_suites(services, planned.executions))
     return _Opened(
         services=services,

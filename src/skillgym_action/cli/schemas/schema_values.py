@@ -189,6 +189,7 @@ EXAMPLES: dict[str, dict[str, list[object]]] = {
         "command": [["sh", "./bench/stand-in.sh", "{prompt}"]],
         "env": [{"API_KEY": "${{ MY_KEY }}"}, ["MY_KEY"]],
         "budget": [2.5],
+        "auth": ["key"],
         "sessions": ["./recordings"],
     },
     "RunnerSection": {"agent": [{"type": "claude-code", "model": "claude-sonnet-4-6"}]},

@@ -297,14 +297,15 @@ def _with_directories(suite: BenchmarkSuite, options: LoadOptions, directory: Ca
         cwd = runner.agent.cwd
         return replace(runner, agent=replace(runner.agent, cwd=directory(cwd))) if cwd else runner
 
+    def with_account(runner: Runner) -> Runner:
+        return usable(resolved_runner(runner), suite.path, options.environment, options.auth)
+
     return replace(
         suite,
         workspace=resolved_spec(_workspace(suite.workspace, options)),
         cases=tuple(_with_threshold(resolved_case(case), options.threshold) for case in suite.cases),
-        runners=tuple(usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.runners),
-        other_runners=tuple(
-            usable(resolved_runner(runner), suite.path, options.environment) for runner in suite.other_runners
-        ),
+        runners=tuple(map(with_account, suite.runners)),
+        other_runners=tuple(map(with_account, suite.other_runners)),
     )
 
 

@@ -15,7 +15,7 @@ from skillgym_action.model.limits import MAX_LISTED_NAMES
 from skillgym_action.model.shard_plan import key_of
 from skillgym_action.model.suite import BenchmarkCase, Invalid
 from skillgym_action.results.run_directory import suite_folders
-from skillgym_action.settings.runners import no_runner, unknown_runner
+from skillgym_action.settings.runners import NO_MODEL, needs_model, no_runner, unknown_runner
 from skillgym_action.system.files.globs import is_pattern, matches
 from skillgym_action.text.escaping import folder_names, path_key
 from skillgym_action.text.words import counted
@@ -99,7 +99,12 @@ def _warnings(
     used = tuple(used)
     by_options = (*filter_warnings(suites, options), *runner_warnings(suites, runners, options))
     configured = dict.fromkeys(chain.from_iterable(runner.warnings for runner in used))
-    return (*by_options, *configured, *agent_warnings(suites, used))
+    models = (
+        Problem(message=f"{runner.id} uses a plan, and no model is set", remedy=NO_MODEL)
+        for runner in used
+        if needs_model(runner.agent) and not options.model
+    )
+    return (*by_options, *configured, *models, *agent_warnings(suites, used))
 
 
 def _none_failed(last: frozenset[tuple[str, str, str]]) -> UsageError:

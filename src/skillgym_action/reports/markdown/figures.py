@@ -33,6 +33,7 @@ from skillgym_action.reports.wording.results import (
     headline,
     is_cut_off,
     judge_name,
+    total_cost,
     verdict,
 )
 from skillgym_action.reports.wording.results_apart import quarantine_fact, reused_fact
@@ -145,7 +146,7 @@ class ReportTotals:
             yield counted(len(self.report.suites), "suite")
         yield duration(self.report.duration_ms)
         if totals.cost_usd is not None or not totals.cost_complete:
-            yield f"cost {money(totals.cost_usd, complete=totals.cost_complete)}"
+            yield f"cost {total_cost(self.report, totals)}"
             tokens = totals.tokens.total_tokens
             yield "tokens unknown" if tokens is None else f"{amount(tokens)} tokens"
         if totals.retries:

@@ -34,13 +34,14 @@ from skillgym_action.reports.wording.results import (
     retries,
     runner_id,
     suites_from,
+    total_cost,
     verdict,
 )
 from skillgym_action.reports.wording.results_apart import quarantine_fact, quarantined, reused_fact, runs_reused, saved
 from skillgym_action.reports.wording.uplift import arms
 from skillgym_action.results.statistics.comparison import difference
 from skillgym_action.text.escaping import terminal_line, terminal_text, visible
-from skillgym_action.text.words import counted, duration, listed, money
+from skillgym_action.text.words import counted, duration, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -249,7 +250,7 @@ def _verdict_line(report: RunReport, *, color: bool) -> str:
     parts += filter(None, [quarantine_fact(report), reused_fact(report)])
     parts.append(f"in {duration(report.duration_ms)}")
     if totals.cost_usd is not None or not totals.cost_complete:
-        parts.append(f"cost {money(totals.cost_usd, complete=totals.cost_complete)}")
+        parts.append(f"cost {total_cost(report, totals)}")
     parts += filter(None, [saved(report)])
     reasons = "; ".join(map(terminal_line, further_reasons(report, totals)))
     shade = f"1;{_VERDICTS[verdict(report)]}"

@@ -80,6 +80,13 @@ def cost(result: Result) -> str:
     return money(result.cost.usd, complete=result.cost.usd is not None or not result.attempts)
 
 
+def total_cost(report: RunReport, totals: Totals) -> str:
+    """What a run cost; sessions that a plan pays for are counted at list prices."""
+    plans = [runner.agent.account.billing == "plan" for runner in report.runners]
+    where = f", {'' if all(plans) else 'partly '}at list prices on your plan" if any(plans) else ""
+    return f"{money(totals.cost_usd, complete=totals.cost_complete)}{where}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cause:
     """Why an execution is not green. ``assertion``: the first that does not hold, unless the message names one."""
