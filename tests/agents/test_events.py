@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.agents, pytest.mark.more_agents]
 # A cell is judged by what was recorded, in the unit tests. These events are played by every CLI again, since they show
 # that the tool starts it as it was started for the recordings. With EVENTS=all, all of them are.
-PLAYED = ("empty", "refusal", "output-limit", "quota", "404-page", "error-body-later", "cut-words-later", "help", "exit-1")
+PLAYED = (
+    "empty",
+    "refusal",
+    "output-limit",
+    "quota",
+    "404-page",
+    "error-body-later",
+    "cut-words-later",
+    "help",
+    "exit-1",
+)
 SLOW = {("qwen", "quota")}  # it retries for more than a minute, whatever it is told
 CELLS = [
     pytest.param(name, event, id=f"{name}-{event.name}")

@@ -188,8 +188,8 @@ class AgentSection(_Model):
     of `NAME` in the environment of the run. A list contains names of variables, which are passed to the agent
     unchanged."""
     auth: Auth | None = None
-    """Kind of [account](../how-to/log-in.md) that the agent uses: `key` or `cloud`, variables; `login`, the login of its
-    CLI on your machine; `auto`, the first that there is."""
+    """Kind of [account](../how-to/log-in.md) that the agent uses: `key` or `cloud`, variables; `login`, the login of
+    its CLI on your machine; `auto`, the first that there is."""
     budget: PositiveFloat | None = None
     """Budget of each session whose case does not set a budget. This key does not apply to x-bench suites, which have
     their own default. If the agent [reports the tokens of each model round](agents.md) while it runs, and the price of
