@@ -68,7 +68,7 @@ def test_results_of_the_pull_requests_own_commits_are_no_baseline(repository):
     repository.commit({"AGENTS.md": BAD}, "develop", start="main")
     repository.on_push("develop", GITHUB_REF_PROTECTED="true")
     pull = repository.open("develop")
-    for head in (False, True):
+    for head in (True, False):
         found = repository.on_pull_request(pull, head=head)
         assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
         assert "1 run of main" in repository.comment()
