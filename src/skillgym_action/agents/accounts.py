@@ -92,10 +92,12 @@ class AgentAccounts:
                 raise ConfigError(message, remedy="revoke these credentials, and name a file outside of the repository")
             try:
                 with path.open("rb") as file:
-                    contents[name] = file.read(MAX_CREDENTIALS_BYTES).decode()
+                    contents[name] = file.read(MAX_CREDENTIALS_BYTES + 1).decode()
             except (OSError, UnicodeDecodeError) as error:
                 reason = error.strerror if isinstance(error, OSError) else "it is not text"
                 raise ConfigError(f"{name} names {path}, which cannot be read: {reason}") from None
+            if len(contents[name]) > MAX_CREDENTIALS_BYTES:
+                raise ConfigError(f"{name} names {path}, which has more than {MAX_CREDENTIALS_BYTES:,} bytes")
         account = replace(agent.account, contents=contents)
         return replace(agent, account=account), tuple(paths.values())
 

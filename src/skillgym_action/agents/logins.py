@@ -36,8 +36,11 @@ LOGIN_PROBE_SECONDS = 60.0  # for the CLI to report whether it is logged in; it 
 LOGIN_MARGIN_SECONDS = 600.0  # by which a login must outlast a session, or the session runs alone
 MAX_STORE_BYTES = 262_144  # of a file with a login
 PAUSE = 0.2  # seconds between two attempts to lock a store
-# Variables that could send a login elsewhere, by their names.
-REDIRECTS = re.compile(r"URL|PROXY|CERT|_CA_|CONFIG|HELPER|ENDPOINT|HOST|^(?:NODE|LD|DYLD)_|^(?:HOME|PATH)$")
+# Variables that could send a login elsewhere, or are another way to get an account, by their names.
+REDIRECTS = re.compile(
+    r"URL|PROXY|CERT|_CA_|CONFIG|HELPER|ENDPOINT|HOST|^(?:NODE|LD|DYLD)_|^(?:HOME|PATH)$"
+    r"|^(?:ANTHROPIC_(?!MODEL|DEFAULT_)|CLAUDE_CODE_USE_|AWS_|AZURE_|CODEX_|GOOGLE_|OPENAI_)"
+)
 RISKY_ARGUMENTS = {
     "claude-code": re.compile(r"--setting"),
     "codex": re.compile(r"-c|--config|-p|--profile|--oss|--local-provider"),

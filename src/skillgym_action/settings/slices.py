@@ -82,7 +82,7 @@ class PlanOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InstallAgentsOptions:
-    """``install_agents``: install missing CLIs through npm. ``login``: the caller's login may be used."""
+    """``install_agents``: install missing CLIs through npm. ``login``: the caller is at this machine."""
 
     install_agents: bool = False
     login: bool = True

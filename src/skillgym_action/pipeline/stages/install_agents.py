@@ -66,8 +66,9 @@ def install_agents(services: Services, plan: Plan, options: InstallAgentsOptions
         replace(one, runner=with_accounts.get(id(one.runner)) or _with_account(services, one.runner))
         for one in plan.executions
     ]
-    used = {id(one.runner): one.runner for one in executions}.values() if options.login else ()
-    with_logins = {id(runner): _with_login(services, runner, executions, folders, find) for runner in used}
+    used = {id(one.runner): one.runner for one in executions}.values()
+    with_login = partial(_with_login, services, planned=executions, folders=folders, find=find, here=options.login)
+    with_logins = {id(runner): with_login(runner) for runner in used}
     executions = [replace(one, runner=with_logins.get(id(one.runner), one.runner)) for one in executions]
     of_plan = (with_accounts[id(runner)] for runner in plan.runners)
     with_program = partial(_with_program, services, find=find, install=options.install_agents)
@@ -84,9 +85,18 @@ def install_agents(services: Services, plan: Plan, options: InstallAgentsOptions
 
 
 def _with_login(
-    services: Services, runner: Runner, planned: Sequence[Execution], folders: Mapping[str, set[Path]], find: Find
+    services: Services,
+    runner: Runner,
+    planned: Sequence[Execution],
+    folders: Mapping[str, set[Path]],
+    find: Find,
+    *,
+    here: bool,
 ) -> Runner:
-    """The runner with the caller's own login, if it has no other account and the login may be used."""
+    """The runner with the caller's own login, if it has no other account and the login may be used.
+
+    ``here``: the caller is at this machine.
+    """
     agent, logins = runner.agent, services.installs.logins
     asked = agent.account.asked
     if runner.trouble or agent.account.way:
@@ -94,7 +104,8 @@ def _with_login(
     if asked not in {None, "login"} or not logins.is_there(agent.type):
         return _troubled(runner, services.installs.accounts.missing(agent, ()) if asked else None)
     executions = [one for one in planned if one.runner is runner]
-    if why := next(_login_refusals(services, executions, folders[runner.id]), None):
+    why = None if here else "sessions run on a worker"
+    if why := why or next(_login_refusals(services, executions, folders[runner.id]), None):
         message = f"the login of {agent.type} is not used: {why}; see {LOGIN_PAGE}"
         if not asked:
             services.observer.progress(terminal_line(f"note: {runner.id}: {message}"))
