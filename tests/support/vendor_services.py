@@ -67,7 +67,7 @@ class VendorServices:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self._server.handle_error = lambda *_: None  # type: ignore[method-assign] - a CLI may leave at any time
+        self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a CLI may leave at any time
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
 
     def __enter__(self) -> Self:
