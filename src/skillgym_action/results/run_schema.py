@@ -52,7 +52,7 @@ FIRST, SECOND = FieldSource(compute=itemgetter(0)), FieldSource(compute=itemgett
 
 
 class IntervalEntry(MappedModel):
-    """An interval that has the true value with 95 % confidence."""
+    """An interval that has the true value with 95% confidence."""
 
     low: Annotated[Rate, FIRST]
     """Lower bound of the interval."""
@@ -65,7 +65,7 @@ def _like_these(totals: Totals) -> tuple[float, float] | None:
 
 
 class RateEntry(MappedModel):
-    """What ``passRate`` is a mean over, and its 95 % intervals (Wilson)."""
+    """What ``passRate`` is a mean over, and its 95% intervals (Wilson)."""
 
     cases: Annotated[Count, FieldSource(convert=len)]
     """Number of cases with judged sessions."""
@@ -75,9 +75,9 @@ class RateEntry(MappedModel):
     """Number of judged sessions of all cases together, without retries after a failure and without sessions of skipped
     executions."""
     cases_like_these: Annotated[IntervalEntry | None, FieldSource(compute=_like_these)]
-    """95 % interval of the pass rate for other cases of this kind; null for fewer than {MIN_CASES} cases."""
+    """95% interval of the pass rate for other cases of this kind; null for fewer than {MIN_CASES} cases."""
     same_cases: Annotated[IntervalEntry, FieldSource(compute=lambda totals: same_cases_rate(totals.cases).interval)]
-    """95 % interval of the pass rate of these cases; it does not apply to other cases."""
+    """95% interval of the pass rate of these cases; it does not apply to other cases."""
 
 
 class SamplesEntry(MappedModel):
@@ -113,7 +113,7 @@ class RegressionEntry(MappedModel):
     p: Annotated[Rate | None, _of_rate("p")]
     """P-value of the statistical test over all pairs together; null if there are no pairs."""
     drop_at_most: Annotated[Rate | None, _of_rate("drop_at_most")]
-    """Upper bound of the decrease of the mean pass rate, with 95 % confidence; null if there are no pairs."""
+    """Upper bound of the decrease of the mean pass rate, with 95% confidence; null if there are no pairs."""
     coverage: Annotated[Rate, FieldSource(attribute="coverage.share")]
     """Of the sessions that the run planned for executions that are in the baseline, the share that was judged."""
     newly_failing: Annotated[Count, FieldSource(convert=len)]
@@ -153,7 +153,7 @@ Sum = Annotated[float, Field(ge=0, le=10**15)]
 
 
 class PointsInterval(MappedModel):
-    """An interval that has the true uplift with 95 % confidence, in percentage points."""
+    """An interval that has the true uplift with 95% confidence, in percentage points."""
 
     low: Annotated[Points, FIRST]
     """Lower bound of the interval, in percentage points."""
@@ -213,7 +213,7 @@ class UpliftEntry(MappedModel):
     points: Points | None
     """`share` minus `otherShare`, in percentage points; null if no cases were compared."""
     interval: PointsInterval | None
-    """95 % interval of `points`; null if fewer than {MIN_CASES} cases were compared."""
+    """95% interval of `points`; null if fewer than {MIN_CASES} cases were compared."""
     complete: Annotated[bool, FieldSource(attribute="is_complete")]
     """Whether all cases that run in both arms were judged in both arms."""
     fixed: Several[Id]
@@ -389,14 +389,14 @@ class SelectionEntry(MappedModel):
 
 
 class ShareEntry(MappedModel):
-    """A share of runs, with the interval that has the true one with 95 % confidence (Wilson)."""
+    """A share of runs, with the interval that has the true one with 95% confidence (Wilson)."""
 
     rate: Rate
     """The measured share."""
     low: Annotated[Rate, FieldSource(attribute="interval", convert=itemgetter(0))]
-    """Lower bound of the 95 % interval of the share."""
+    """Lower bound of the 95% interval of the share."""
     high: Annotated[Rate, FieldSource(attribute="interval", convert=itemgetter(1))]
-    """Upper bound of the 95 % interval of the share."""
+    """Upper bound of the 95% interval of the share."""
 
 
 class TriggerRatesEntry(MappedModel):

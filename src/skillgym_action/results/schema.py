@@ -173,7 +173,7 @@ class TotalsEntry(MappedModel):
     pass_rate: Rate | None
     """The [pass rate](../explanation/statistics.md#pass-rates); null if it includes no judged case."""
     rate: Annotated[RateEntry | None, FieldSource(compute=rate_of, read=False)] = None
-    """Data about the pass rate: the numbers of cases and sessions, and the 95 % intervals. Cases that are expected to
+    """Data about the pass rate: the numbers of cases and sessions, and the 95% intervals. Cases that are expected to
     fail are not included."""
     flaky: Count = 0
     """Number of [flaky](../how-to/flaky-cases.md) executions."""

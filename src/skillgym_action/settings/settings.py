@@ -408,13 +408,13 @@ class Settings(BaseModel):
             "RATE",
         ),
     ] = None
-    """Minimum pass rate, such as 0.8 for 80 %. If the pass rate is lower, the run fails. Same as `--min-pass-rate`."""
+    """Minimum pass rate, such as 0.8 for 80%. If the pass rate is lower, the run fails. Same as `--min-pass-rate`."""
     max_error_rate: Annotated[
         Rate | None,
         Setting(GATE, HelpGroup.VERDICT, (), "gate", key="run", example=0.1, input=True),
         Option("Maximum share of errored executions, 0 to 1; above it the run is inconclusive.", "RATE"),
     ] = None
-    """Maximum share of errored executions, such as 0.1 for 10 %. If the share is higher, the run is inconclusive. Same
+    """Maximum share of errored executions, such as 0.1 for 10%. If the share is higher, the run is inconclusive. Same
     as `--max-error-rate`."""
     min_uplift: Annotated[
         Points | None,

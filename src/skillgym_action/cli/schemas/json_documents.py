@@ -160,7 +160,7 @@ class ExpectedIntervalPart(JsonPart):
     high: float
     """Upper bound of the total."""
     level: float | None
-    """0.95 for a 95 % interval; null if the bounds are the minimum and the maximum of the stored runs."""
+    """0.95 for a 95% interval; null if the bounds are the minimum and the maximum of the stored runs."""
     stored_runs: int
     """Number of stored runs from which the interval was computed."""
 
@@ -288,12 +288,12 @@ class ChangedPart(ExecutionPart):
 
 
 class IntervalPart(JsonPart):
-    """A 95 % interval, from 0 to 1."""
+    """A 95% interval, from 0 to 1."""
 
     low: float
-    """Lower bound of the 95 % interval of a rate or of a difference between two rates."""
+    """Lower bound of the 95% interval of a rate or of a difference between two rates."""
     high: float
-    """Upper bound of the 95 % interval of a rate or of a difference between two rates."""
+    """Upper bound of the 95% interval of a rate or of a difference between two rates."""
 
 
 class SidePart(JsonPart):
@@ -355,7 +355,7 @@ class RateChangePart(JsonPart):
     p: float
     """P-value of the statistical test over all pairs together, from 0 to 1."""
     drop_at_most: float
-    """Upper bound of the decrease of the mean pass rate, with 95 % confidence."""
+    """Upper bound of the decrease of the mean pass rate, with 95% confidence."""
 
 
 class DecisionPart(JsonPart):
