@@ -23,8 +23,14 @@ BROKEN = case("broken", expect=("fiel:x",))
     [
         pytest.param(PASSING, [case()], ExitCode.PASSED, "✓ one passes", id="green"),
         pytest.param("true", [case()], ExitCode.FAILED, "✗ one fails", id="red"),
-        pytest.param("true", [case(expectedFail=True)], ExitCode.PASSED, "1 failed as expected of 1", id="expected"),
-        pytest.param(PASSING, [case(expectedFail=True)], ExitCode.FAILED, "1 unexpected pass of 1", id="unexpected"),
+        pytest.param("true", [case(expectedFail=True)], ExitCode.PASSED, "✓ one is marked as failing", id="expected"),
+        pytest.param(
+            PASSING,
+            [case(expectedFail=True)],
+            ExitCode.FAILED,
+            "✗ 1 result passes although marked as failing",
+            id="unexpected",
+        ),
         pytest.param(PASSING, [case(), BROKEN], ExitCode.INVALID_INPUT, "! Not sure: ", id="a bad suite"),
         pytest.param("exit 3", [case()], ExitCode.INCONCLUSIVE, "! Not tested: ", id="an agent that cannot work"),
     ],

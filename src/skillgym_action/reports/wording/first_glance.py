@@ -261,10 +261,8 @@ class FirstGlance:
         report, size = self.report, len(self.report.results)
         first = "First run: " if report.decision and report.decision.uncompared else ""
         passing, failing, flaky = (self.kinds.get(kind, []) for kind in ("passes", "fails", "flaky"))
-        if size == 1 and (passing or failing or flaky):
-            return (
-                f"{first}{case_name(report.results[0])} {'passes' if passing else 'fails' if failing else 'is flaky'}"
-            )
+        if size == 1:
+            return f"{first}{case_name(report.results[0])} {KINDS[next(iter(self.kinds))][0]}"
         if len(passing) == size:
             return f"{first}{'all' if first else 'All'} {size:,} results pass"
         words = f"{first}{len(passing):,} of {counted(size, 'result')} {KINDS['passes'][len(passing) != 1]}"
@@ -318,6 +316,9 @@ class FirstGlance:
         found = self.report.comparison
         if found is None:
             return NO_BASE if self.report.decision and self.report.decision.uncompared else ""
+        if found.verdict == "inconclusive":
+            said = _short(found.reason) in self.title or any(found.reason in one for one in self._reasons)
+            return "" if said else f"Worse or better is unknown: {found.reason}."
         if found.verdict != "no-regression-shown" or found.reason or found.rate is None or found.improved:
             return ""
         return f"A drop of more than {format_points(found.rate.drop_at_most)} is ruled out."
