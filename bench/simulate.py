@@ -248,7 +248,7 @@ class Simulation:
         return dict(zip(cells, self.pool.map(partial(share, measured, self.runs), cells), strict=True))
 
     def unchanged(self) -> None:
-        """A/A: the share called a regression, each cell at most 2 %."""
+        """A/A: the share called a regression, each cell at most 2%."""
         found = self.shares(unchanged, [Cell(*cell) for cell in product(MEANS, CORRELATIONS, CASES, REPETITIONS)])
         for cell, red in found.items():
             if is_beyond_chance(red, MOST_RED, self.runs, above=True):

@@ -70,7 +70,7 @@ SESSIONS: tuple[Row, ...] = (
         "`memory`",
         "resident memory of all processes together",
         (
-            f"{limits.DEFAULT_MEMORY_PERCENT} % of the memory of the machine, or of the memory limit of the job's "
+            f"{limits.DEFAULT_MEMORY_PERCENT}% of the memory of the machine, or of the memory limit of the job's "
             "container if this is less"
         ),
         "none",

@@ -76,7 +76,7 @@ def test_the_five_steps_of_the_readme_lead_to_a_red_and_a_green_run(tmp_path):
     assert [command for command in shown if "view" not in command] == printed
 
     (red,) = newcomer.step(steps[1])
-    assert (red.code, "failed: 2 failed of 2" in red.err) == (1, True), red.err
+    assert (red.code, "✗ 0 of 2 results pass, 2 fail for " in red.err) == (1, True), red.err
     assert "ANSWER.txt does not exist" in red.err
 
     cases = json.loads((folder / "bench/starter.bench.json").read_text())["cases"]
@@ -87,7 +87,7 @@ def test_the_five_steps_of_the_readme_lead_to_a_red_and_a_green_run(tmp_path):
         assert checked.code == 0, checked.out
         assert "\n✓ claude-code " in checked.out
         green, viewed = newcomer.step([steps[3][0], f"{steps[3][1]} --no-open"])
-    assert (green.code, "passed: 2 passed of 2" in green.err) == (0, True), green.err
+    assert (green.code, "✓ All 2 results pass" in green.err) == (0, True), green.err
     assert (viewed.code, "report.html" in viewed.out) == (0, True), viewed.err
 
     assert steps[4] == []

@@ -107,7 +107,7 @@ def test_comment_and_summary_say_what_was_compared_what_changed_and_what_it_cost
     summary, comment = (text.replace("\N{NO-BREAK SPACE}", " ").replace("&#95;", "_") for text in reported(ran))
     for text in (summary, comment):
         assert "with_skill has the skill as it is now, without_skill has no skill" in text
-        assert "| incident-report | `claude` | with_skill against without_skill | 100 % against 39 % |" in text
+        assert "| incident-report | `claude` | with_skill against without_skill | 100% against 39% |" in text
         assert "fixed, passed in with_skill only: outage; failed-deployment; follow-ups; both-logs" in text
         assert "newly failing, passed in without_skill only: one-sentence" in text
         assert text.count("cost 1.") == len(RUNNERS)

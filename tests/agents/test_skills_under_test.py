@@ -82,5 +82,5 @@ def test_a_session_without_a_load_ends_after_the_model_rounds(tmp_path, models, 
     steps = [Together((Say(f"Step {number}."), Shell(f"echo {number}"))) for number in range(30)]
     (result,), sent = run(tmp_path / "r", models, agent, queries, *steps)
     assert (result["status"], result["trigger"]["loaded"]) == ("failed", 0), json.dumps(result, indent=1)[:4000]
-    assert "expected in at least 50 %" in result["error"]["message"]
+    assert "expected in at least 50%" in result["error"]["message"]
     assert len(sent) <= 2 * (5 + 5)

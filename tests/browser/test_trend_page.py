@@ -75,7 +75,7 @@ def test_axe_finds_nothing_and_nothing_is_requested(browser, request, name, sche
 def test_all_numbers_are_there_without_a_script(browser, page):
     browser.open(page, javaScriptEnabled=False)
     text = browser.text()
-    for part in ("Benchmark trend", "79 %", "CLI version: 2.1.197 → 2.1.202", "Largest differences between the halves"):
+    for part in ("Benchmark trend", "79%", "CLI version: 2.1.197 → 2.1.202", "Largest differences between the halves"):
         assert part in text
     assert len(browser.texts("svg")) == 1 + 2 + 4 + 16
     browser.click("#case-1 summary")

@@ -72,7 +72,7 @@ def test_a_repository_uses_the_composite_action(action, github, tmp_path, files,
     assert "installed skillgym-action's dependencies in " in finished.log
     assert "note: no container: agents run as this user" in finished.log
     assert job.steps["after"].log == f"{verdict}, <?xml\n"
-    assert f"## {'✅ Passed' if code == '0' else ''}" in bench.summary
+    assert f"## {'✅ ' if code == '0' else ''}" in bench.summary
     (comment,) = github.comments(7)
     assert verdict.capitalize() in comment.body
 

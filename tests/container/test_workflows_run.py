@@ -96,7 +96,7 @@ def test_our_own_workflow_comments_and_then_edits_its_comment(action, github, tm
     job = first.jobs["examples"]
     assert job.result == "success", first.log
     assert job.steps["bench"].outputs["verdict"] == "passed"
-    assert job.steps["bench"].summary.startswith("## ✅ Passed")
+    assert job.steps["bench"].summary.startswith("## ✅ ")
     assert (tmp_path / "skillgym-run" / "results.json").is_file()
     (created,) = github.comments(7)
     assert "Passed" in created.body

@@ -32,12 +32,12 @@ def test_the_first_run_writes_a_comment_and_the_second_keeps_it_up_to_date(tmp_p
     with github_with() as github:
         red = step(root, github)
         assert (red.code, red.outputs["verdict"]) == (1, "failed")
-        assert "❌ Failed: 1 of 2 green" in texts(github)[0]
+        assert "❌ 1 of 2 results passes, 1 fails for 1 reason" in texts(github)[0]
         repository(root, PASSES)
         before = len(github.requests)
         green = step(root, github, GITHUB_RUN_ID="101")
         (text,) = texts(github)
-        assert "✅ Passed: 1 of 1 green" in text
+        assert "## ✅ " in text
         assert green.outputs["comment-id"] == red.outputs["comment-id"] == str(github.comments(NUMBER)[0].id)
         assert len(github.requests) - before <= 6
     assert f"https://github.example/octo/skills/blob/{SHA}/bench/core.json#L1" in red.summary
@@ -50,7 +50,7 @@ def test_a_comment_that_is_not_to_be_touched_by_an_older_run(tmp_path):
         repository(root, FAILS)
         older = step(root, github, GITHUB_RUN_ID="100")
         assert older.code == 1
-        assert ["✅ Passed" in text for text in texts(github)] == [True]
+        assert ["## ✅ " in text for text in texts(github)] == [True]
 
 
 def test_a_token_that_cannot_write_changes_no_verdict(tmp_path):

@@ -199,8 +199,8 @@ def test_each_execution_is_a_group_and_what_is_red_is_shown_again_without(told):
     assert len(ends) == 3
     assert all(one < other for one, other in zip(begins, ends, strict=True))
     unfolded = lines[ends[-1] :]
-    assert "✗ bad [sh] failed: Assertion failure" in unfolded
-    assert "    file:nothing exists" in unfolded
+    assert "  bad on sh" in unfolded
+    assert any(line.startswith("✗ 1 result: file:nothing exists: ") for line in unfolded)
     assert "      last" in unfolded
     assert commands(found.said) == [name for _ in range(3) for name in ("group", "group", "endgroup", "endgroup")]
     assert {name for name, *_ in filter(None, map(command, found.said.splitlines()))} == {"group", "endgroup"}

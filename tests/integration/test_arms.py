@@ -79,12 +79,12 @@ def test_only_the_deciding_arm_decides_and_the_difference_is_reported(tmp_path):
     assert [one["assertion"] for one in found["inBoth"]] == ["file:seen.txt exists"] * 5
     assert found["costUsd"] == {"deciding": None, "other": None, "ratio": None}
     assert "arms core [sh]: with against without" in ran.err
-    assert "uplift +50 points, 95 % interval [+50, +50] over 5 cases: helps" in ran.err
+    assert "uplift +50 points, 95% interval [+50, +50] over 5 cases: helps" in ran.err
     assert "cost unknown, tokens unknown, time" in ran.err
     for name in ("summary.md", "comment.md", "report.html"):
         text = unescape((tmp_path / "out" / name).read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
         assert "Each case ran in each arm" in text, name
-        found = [text.index(words) for words in ("100 % against 50 %", "+50 points [+50, +50]", "helps")]
+        found = [text.index(words) for words in ("100% against 50%", "+50 points [+50, +50]", "helps")]
         assert found == sorted(found), name
         assert "5 assertions pass in both arms and show nothing about the difference" in text, name
 

@@ -10,15 +10,15 @@ from ages import a_minute_old
 from baseline_scenarios import SCENARIOS
 from hosted_repository import hosted
 
-BASE = "Of 8 cases judged both in `1 run of main, a minute old, up to "
+BASE = " `1 run of main, a minute old, up to "
 
 # Exit code, outputs `verdict` and `comparison`, commit status, runs in the store; what the comment says, in its order.
 EXPECTED = {
     "a push to main, the first one": (
         (0, "not-gated", "", "success", 1),
         [
-            "## ⚪ Not gated, nothing compared: 8 passed",
-            "> there is no baseline yet, so nothing was compared",
+            "## ℹ️ First run: all 8 results pass",  # noqa: RUF001
+            "There is nothing to compare with yet.",
             (
                 "the branch skillgym-data has no results of the base: nothing was compared; "
                 "this run is the first of its branch; later ones are compared with it"
@@ -28,40 +28,38 @@ EXPECTED = {
     "a pull request with a planted regression": (
         (1, "failed", "regression", "failure", 1),
         [
-            "## ❌ Failed: 0 of 8 green",
-            "> the pass rate dropped by 100 points since the baseline (p = 0.004)",
-            "### ❌ 8 failures",
-            "**Regression**: the pass rate dropped by 100 points since the baseline (p = 0.004)",
+            "## ❌ Worse than main: 100% →\u00a00% of attempts pass",
+            "**8 of 8 results fail, for 1 reason.**",
+            "| **All** | 8/8 →\u00a0**0/8** |",
+            "<details open><summary><b>8 results:</b>",
             BASE,
-            "and now, 100 % of sessions passed then and 0 % now. A bad day of the model's service looks the same",
         ],
     ),
     "a pull request without a regression": (
         (0, "passed", "no-regression-shown", "success", 1),
         [
-            "## ✅ Passed: 8 of 8 green",
-            "**No regression shown**: a drop of up to 25 points is not excluded",
+            "## ✅ No change seen: 100% →\u00a0100% of attempts pass",
+            "**All 8 results are as on main.** A drop of more than 25 points is ruled out.",
+            "<details><summary>8 cases</summary>",
             BASE,
-            "and now, 100 % of sessions passed then and 100 % now.",
         ],
     ),
     "a pull request with a changed suite": (
         (0, "passed", "no-regression-shown", "success", 1),
         [
-            "## ✅ Passed: 9 of 9 green",
-            "These differences may also explain changes:",
+            "## ✅ No change seen: 100% →\u00a0100% of attempts pass",
+            "Compared with main, this also differs:",
             "- suite file of bench/core.json: ",
             "- prompt of bench/core.json: a ",
-            BASE.replace("8", "7"),
-            "- **1 with a different prompt, assertion or expectation: not compared**: `a` on `sh`",
-            "- **1 added**: `new` on `sh`",
+            "- 1 with a different prompt, assertion or expectation: not compared: `a` on `sh`",
+            "- 1 added: `new` on `sh`",
+            BASE,
         ],
     ),
     "a pull request after the store was lost": (
         (3, "inconclusive", "", "error", 0),
         [
-            "## ⚠️ Inconclusive: 0 of 8 green",
-            "> no baseline to compare with, so regressions cannot be detected: run the suites on the base branch first",
+            "## ⚠️ Not sure: no baseline to compare with, so regressions cannot be detected: run the suites on the base",
             (
                 "the branch skillgym-data has no results of the base: nothing was compared; "
                 "run this workflow once for the branch main, on a push or by hand"
@@ -71,20 +69,20 @@ EXPECTED = {
     "a pull request after the store was forged": (
         (3, "inconclusive", "inconclusive", "error", 2),
         [
-            "## ⚠️ Inconclusive: 0 of 8 green",
+            "## ⚠️ Not sure: the baseline in the store cannot be used, so nothing was compared",
             (
-                "> comparison with the baseline: the baseline in the store cannot be used, so nothing was compared: "
+                "> the baseline in the store cannot be used, so nothing was compared: "
                 "the branch skillgym-data: 2026-01/20260101T000000Z-000000000000.jsonl:1: run: must be an object; "
                 "no run writes that: look at who did, and remove it from the store"
             ),
-            "No session was judged both in `the branch skillgym-data` and now.",
+            "compared with `the branch skillgym-data`",
         ],
     ),
     "a pull request after two pushes at once": (
         (0, "passed", "no-regression-shown", "success", 3),
         [
-            "## ✅ Passed: 8 of 8 green",
-            "Of 8 cases judged both in `3 runs of main, a minute old, up to ",
+            "## ✅ No change",
+            " `3 runs of main, a minute old, up to ",
         ],
     ),
 }

@@ -41,7 +41,7 @@ def test_the_comparison_is_on_standard_output_and_decides_nothing_by_itself(runs
     ran = skillgym("compare", "base", "worse", cwd=runs)
     assert (ran.code, ran.err) == (0, "")
     assert "differs: model of sh: large then, small now\n" in ran.out
-    assert "all runners  100 % [68, 100] → 0 % [0, 32]" in ran.out
+    assert "all runners  100% [68, 100] → 0% [0, 32]" in ran.out
     assert ran.out.endswith("Regression: the pass rate dropped by 100 points since the baseline (p = 0.004)\n")
     assert names(runs) == before
 
@@ -74,7 +74,7 @@ def test_reports_are_those_of_a_run_with_a_baseline(runs):
     document = json.loads(ran.out)
     assert document["run"]["comparison"]["verdict"] == "regression"
     assert document["run"]["id"] == "worse"
-    assert "Changes since the baseline" in (runs / "out/s.md").read_text(encoding="utf-8")
+    assert " →\u00a0" in (runs / "out/s.md").read_text(encoding="utf-8")
     assert "Regression: " in ran.err
 
 

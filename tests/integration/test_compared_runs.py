@@ -40,7 +40,7 @@ def test_seen_11_a_comparison_names_model_suite_and_template_that_changed(tmp_pa
     assert (code, head["run"]["comparison"]["verdict"]) == (0, "no-regression-shown")
     assert all(f"baseline differs: {line}\n" in shown for line in expected)
     summary = (tmp_path / "head/summary.md").read_text(encoding="utf-8")
-    assert summary.index("workspace template of bench/core.json") < summary.index("sessions passed then")
+    assert summary.index("workspace template of bench/core.json") < summary.index("attempts passed then")
 
 
 def test_a_run_that_got_worse_is_a_regression_and_one_of_fewer_cases_inconclusive(tmp_path):

@@ -144,7 +144,7 @@ def test_what_ends_it_before_the_tool_starts_is_in_outputs_and_summary(workspace
     assert script(workspace, path, **files).returncode == 2
     assert entries((tmp_path / "outputs").read_text()) == [("verdict", "error"), ("exit-code", "2")]
     summary = (tmp_path / "summary").read_text()
-    assert "## ❌ Error: nothing was judged\n" in summary
+    assert "## ❌ Not run: nothing was tested\n" in summary
     assert "skillgym-action needs Python 3.11 or newer" in summary
     nowhere = dict.fromkeys(files, str(tmp_path / "nowhere" / "file"))
     assert script(workspace, path, **nowhere).returncode == 2

@@ -62,7 +62,7 @@ def test_an_empty_value_is_an_error_in_the_document_of_json(root):
 def test_an_empty_variable_is_not_set(root):
     names = [name.removeprefix("--").replace("-", "_").upper() for name in (*GATES, *FILTERS)]
     ran = skillgym("run", cwd=root, **{f"SKILLGYM_{name}": "" for name in names})
-    assert (ran.code, "failed: 1 failed, 1 passed of 2" in ran.err) == (1, True), ran.err
+    assert (ran.code, "✗ 1 of 2 results passes, 1 fails for 1 reason" in ran.err) == (1, True), ran.err
 
 
 def test_an_empty_input_of_the_action_is_not_set(root):

@@ -44,7 +44,7 @@ def test_an_event(tmp_path, row):
         assert row.said in found.said
         if row.said and row.code == 0 and row.status != "pending":
             assert "⚠️" in found.summary
-        if row.comment == "⚠️ Inconclusive":
+        if row.comment == "⚠️ Not sure":
             assert f"commit {checked_out[:12]} was judged, not {SHA[:12]}" in bodies[0]
             assert "::warning title=skillgym-action::" in found.log
         assert not any("✅" in title(body) and checked_out[:12] not in body for body in bodies)

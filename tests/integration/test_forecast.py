@@ -73,7 +73,7 @@ def test_the_next_run_costs_what_the_forecast_says(priced):
     assert (cost["unknown"], cost["interval"]["level"], cost["interval"]["storedRuns"]) == (0, 0.95, 3)
     assert [row["expected"]["costUsd"] for row in found["executions"]] == [pytest.approx(0.5)] * 4
     dry = priced.run("--repeat", "2", "--dry-run")
-    assert "cost: about $2.00 (95 %: $1.34 to $2.97, from 3 stored runs)" in dry.out
+    assert "cost: about $2.00 (95%: $1.34 to $2.97, from 3 stored runs)" in dry.out
     assert "time of the agents: about " in dry.out
     assert priced.sessions == 0
     assert priced.run("--repeat", "2", "--output", "out").code == 0
@@ -120,7 +120,7 @@ def test_a_case_that_no_run_has_is_unknown(priced):
     written(priced.root, {"bench/core.json": suite(*FOUR, case("new"))})
     dry = priced.run("--dry-run")
     assert dry.code == 0, dry.err
-    assert "cost: at least about $1.00 (95 %: " in dry.out
+    assert "cost: at least about $1.00 (95%: " in dry.out
     assert "1 of 5 executions has no stored cost: new [sh]" in dry.out
     table = skillgym("list", "--store", priced.store, "--cost", cwd=priced.root).out.splitlines()
     assert [line.split() for line in (table[0], table[5])] == [
@@ -157,7 +157,7 @@ def test_a_store_with_a_baseline_that_is_a_path_is_read_for_costs(priced):
     priced.run("--output", "out")
     dry = priced.run("--dry-run", "--baseline", "out")
     assert dry.code == 0, dry.err
-    assert "cost: about $1.00 (95 %: " in dry.out
+    assert "cost: about $1.00 (95%: " in dry.out
 
 
 def test_without_a_store_it_is_said_how_to_get_one(tmp_path):

@@ -61,7 +61,7 @@ def test_what_it_writes_is_valid_and_each_case_fails_with_an_agent_that_does_not
     assert skillgym("check", "--nop", cwd=folder).code == 0
     played = skillgym("run", "--runner", "nop", "--jobs", "1", cwd=folder)
     assert played.code == 1, played.err
-    assert f"failed: {cases} failed of {cases}" in played.err
+    assert f"✗ 0 of {cases} results pass, {cases} fail for " in played.err
 
 
 def test_tests_that_need_something_installed_are_not_run(tmp_path):
@@ -138,7 +138,7 @@ def test_an_agent_that_does_what_is_asked_is_green_unless_it_breaks_the_tests(tm
     runners = {name: {"agent": {"type": "command", "command": command}} for name, command in agents.items()}
     written(folder, {"skillgym.config.yaml": json.dumps({"runners": runners})})
     ran = skillgym("run", "--output", "out", cwd=folder)
-    assert (ran.code, "failed: 4 failed, 12 passed of 16" in ran.err) == (1, True), ran.err
+    assert (ran.code, "✗ 12 of 16 results pass, 4 fail for " in ran.err) == (1, True), ran.err
     suites = json.loads((folder / "out/results.json").read_text())["suites"]
     assert len(suites) == len(formats)
     for suite in suites:

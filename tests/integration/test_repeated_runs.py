@@ -204,7 +204,7 @@ def test_seen_3_a_missing_agent_is_never_green(tmp_path, words):
     assert skillgym("run", "--output", "base", cwd=tmp_path).code == 0
     written(tmp_path, {"skillgym.config.yaml": MISSING})
     ran = run(tmp_path, "--fail-on", words, "--baseline", "base")
-    assert (ran.code, "inconclusive: 7 could not be judged of 7" in ran.err) == (3, True), ran.err
+    assert (ran.code, "! Not tested: " in ran.err) == (3, True), ran.err
     assert "nothing was judged" in stored(tmp_path)["run"]["decision"]["reasons"]
     assert stored(tmp_path)["run"]["decision"]["verdict"] == "inconclusive"
 
@@ -219,7 +219,7 @@ def test_seen_3_the_error_rate_needs_no_word_of_fail_on(tmp_path):
     files = {"bench/core.json": FOUR, "skillgym.config.yaml": config(runner(script, **log(tmp_path)))}
     repository(tmp_path, files)
     ran = run(tmp_path, "--fail-on", "failed", "--max-error-rate", "0.2")
-    assert (ran.code, "1 of 4 could not be judged, more than 20.0%" in ran.err) == (3, True), ran.err
+    assert (ran.code, "1 of 4 have no result, more than 20.0%" in ran.err) == (3, True), ran.err
     (tmp_path / "log/sessions").unlink()
     assert run(tmp_path, "--fail-on", "failed", "--max-error-rate", "0.25").code == 0
 
@@ -229,10 +229,10 @@ def test_seen_3_shards_that_are_not_gated_do_not_say_passed(tmp_path):
     files = {"bench/core.json": FOUR, "skillgym.config.yaml": config(runner(script, **log(tmp_path)))}
     repository(tmp_path, files)
     ran = run(tmp_path, "--shard", "1/2", "--fail-on", "none")
-    assert (ran.code, ran.err.splitlines()[-2][:36]) == (0, "not gated: 1 failed, 1 passed of 2, "), ran.err
+    assert (ran.code, "i 1 of 2 results passes, 1 fails for 1 reason\n" in ran.err) == (0, True), ran.err
     summary = (tmp_path / "out/summary.md").read_text(encoding="utf-8")
-    assert "Not gated: 1 failed, 1 passed" in summary.replace("\u00a0", " ")
-    assert "Passed:" not in summary
+    assert "## ℹ️ 1 of 2 results passes, 1 fails for 1 reason" in summary  # noqa: RUF001
+    assert "✅ 1" not in summary.split("\n")[0]
     decision = stored(tmp_path)["run"]["decision"]
     assert (decision["verdict"], decision["exitCode"], decision["reasons"]) == ("not-gated", 0, [])
 
@@ -264,11 +264,11 @@ def test_seen_12_a_missing_baseline_is_told_before_anything_is_paid(tmp_path, ar
 def test_a_first_run_may_have_no_baseline(tmp_path):
     repository(tmp_path)
     ran = run(tmp_path, "--baseline", "nosuch", "--baseline-optional", "--fail-on", "failed,regression")
-    assert (ran.code, "passed, nothing compared: 1 passed of 1" in ran.err) == (0, True), ran.err
+    assert (ran.code, "✓ First run: one passes\n" in ran.err) == (0, True), ran.err
     assert "no baseline at nosuch: nothing was compared" in ran.err
-    assert "Passed, nothing compared: " in (tmp_path / "out/summary.md").read_text(encoding="utf-8")
+    assert "✅ First run: one passes" in (tmp_path / "out/summary.md").read_text(encoding="utf-8")
     alone = run(tmp_path, "--baseline", "nosuch", "--baseline-optional", "--fail-on", "regression")
-    assert (alone.code, "not gated, nothing compared: 1 passed of 1" in alone.err) == (0, True), alone.err
+    assert (alone.code, "i First run: one passes\n" in alone.err) == (0, True), alone.err
 
 
 @pytest.mark.parametrize(

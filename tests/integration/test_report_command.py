@@ -55,7 +55,7 @@ def test_a_report_of_the_examples_is_the_report_of_their_run(tmp_path):
         "report", "out", "--output", "again", "--report", "annotations=b.txt", "--report", "x-bench=y.json",
         cwd=tmp_path,
     )  # fmt: skip
-    assert "passed: 23 passed, 5 failed as expected of 28" in ran.err
+    assert "✓ 23 of 28 results pass\n  5 are marked as failing.\n" in ran.err
     assert (again.code, again.out) == (ran.code, "") == (0, "")
     assert reports(tmp_path / "again") == reports(tmp_path / "out")
     for one, other in (("a.txt", "b.txt"), ("x.json", "y.json")):
@@ -91,7 +91,7 @@ def test_neither_suites_nor_runners_are_needed(tmp_path):
     other.mkdir()
     shutil.copytree(tmp_path / "one/out", other / "artifacts/run")
     ran = skillgym("report", "artifacts/*", cwd=other)
-    assert (ran.code, "passed: 3 passed of 3" in ran.err) == (0, True)
+    assert (ran.code, "✓ All 3 results pass\n" in ran.err) == (0, True)
     (made,) = (other / ".skillgym-results").iterdir()
     assert told(made) == {"a sh": "passed", "b sh": "passed", "c sh": "passed"}
     again = skillgym("report", ".skillgym-results/*", cwd=other)
@@ -134,7 +134,7 @@ def test_a_shard_that_never_came_is_not_green(tmp_path):
     sharded(tmp_path, 1, 3)
     ran = skillgym("report", "out/*", "--output", "merged", cwd=tmp_path)
     assert ran.code == 3
-    assert "inconclusive: 2 passed of 2" in ran.err
+    assert "! Incomplete: Not sure: " in ran.err
     run_told = results(tmp_path / "merged")["run"]
     assert run_told["incomplete"] == ["shard 2/3 is missing"]
     assert run_told["decision"] == {
@@ -267,9 +267,9 @@ def compared(tmp_path: Path, command: str, *args: str, **configured: Any) -> tup
 @pytest.mark.parametrize(
     ("command", "broken"),
     [
-        ("run", "regression since the baseline"),
-        ("report", "regression since the baseline"),
-        ("rejudge", "no regression shown since the baseline"),
+        ("run", "❌ Worse than run "),
+        ("report", "❌ Worse than run "),
+        ("rejudge", "No change"),
     ],
 )
 def test_a_run_is_compared_with_its_baseline(tmp_path, command, broken):

@@ -48,7 +48,7 @@ def test_a_push_is_the_baseline_of_pull_requests_with_and_without_a_regression(j
     assert actions_requests(jobs) - before == LISTS + 2, "the list of artifacts, and one artifact"
     worse, comment = jobs.propose({"AGENTS.md": BAD})
     assert (worse.code, worse.outputs["comparison"]) == (1, "regression"), worse.said
-    assert "**Regression**" in comment
+    assert "Worse than main: " in comment
 
 
 def test_the_token_goes_to_the_api_alone(jobs):

@@ -127,7 +127,7 @@ def test_results_are_kept_and_compared_without_an_input(repository):
     assert "1 run of main, a minute old, up to" in a_minute_old(repository.comment())
     worse = repository.on_pull_request(repository.propose({"AGENTS.md": BAD}), UNNAMED | {"fail-on": "errored"})
     assert (worse.code, worse.outputs["comparison"]) == (0, "regression"), worse.said
-    assert "**Regression**: " in repository.comment()
+    assert "Worse than main: " in repository.comment()
 
 
 @pytest.mark.parametrize("inputs", [{"store": "none"}, {"baseline": "other", "baseline-optional": "true"}])

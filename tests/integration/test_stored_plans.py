@@ -329,7 +329,7 @@ def test_where_no_cost_is_known_shards_get_equal_parts(tmp_path):
     ran = scene.tool("run", "--shard", "1/2", "--max-cost", "3", "--output", "first")
     assert "max-cost: $1.50 for shard 1/2, an equal part of $3.00" in ran.err
     assert [one["status"] for one in results_of(scene.root / "first")] == ["passed", "skipped"]
-    assert "incomplete, passed: 1 passed, 1 skipped of 2" in ran.err
+    assert "! Stopped" in ran.err
 
 
 # --- shards that are missing ------------------------------------------------------------------------------
@@ -390,7 +390,7 @@ def test_an_old_run_of_a_shard_that_did_not_finish_is_not_used(tmp_path, plan, n
     edited(scene.root / old / "results.json", lambda one: one["run"].update(status="cancelled"))
     assert scene.missing("shards/*", *plan) == []
     ran = scene.tool("report", "shards/*", *plan, "--output", "merged")
-    assert (ran.code, "passed: 10 passed of 10" in ran.err) == (0, True), ran.err
+    assert (ran.code, "✓ All 10 results pass\n" in ran.err) == (0, True), ran.err
     assert f"{old}/results.json is not used, since there is another run of shard 2/2: was cancelled" in ran.err
 
 
@@ -494,8 +494,8 @@ def test_a_shard_that_was_killed_is_missing_and_the_report_says_so(tmp_path, nam
     names = named.split("\0")
     assert scene.missing(*names) == ["2/2"]
     ran = scene.tool("report", *names, "--fail-on", "none", "--output", "merged")
-    assert (ran.code, "incomplete, inconclusive: 5 passed of 5" in ran.err) == (3, True)
-    assert "\n## ⚠️ Incomplete, inconclusive: " in (scene.root / "merged/comment.md").read_text()
+    assert (ran.code, "! Incomplete: Not sure: " in ran.err) == (3, True)
+    assert "\n## ⚠️ Incomplete: Not sure: " in (scene.root / "merged/comment.md").read_text()
 
 
 def test_a_whole_run_that_was_killed_is_no_smaller_run(tmp_path):

@@ -243,7 +243,7 @@ def test_a_filter_that_leaves_nothing_is_an_error_that_names_it(tmp_path, comman
 def said(ran: Ran, command: tuple[str, ...]) -> str:
     """The message of a command that finds nothing to run; a run has it in its verdict."""
     if "--output" in command:
-        found = re.search(r"^inconclusive: nothing ran, in [^(]*\((.*)\)$", ran.err, re.MULTILINE)
+        found = re.search(r"^! Not tested: (.*)$", ran.err, re.MULTILINE)
         return found[1] if found else ran.err
     return ran.err.removeprefix("error: ").removesuffix("\n")
 

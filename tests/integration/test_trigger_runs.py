@@ -71,7 +71,7 @@ def test_a_query_passes_that_loads_the_skill_in_two_of_three_runs_after_another_
 def test_a_negative_query_fails_once_two_runs_have_loaded_the_skill(tmp_path):
     (result,) = run(triggers(tmp_path / "r", printing(*LOAD, ANSWER), NEGATIVE))
     assert counted(result) == ("failed", 2, 2, 2)
-    assert result["error"]["message"].startswith("loaded in 2 of 2 runs; expected in less than 50 %")
+    assert result["error"]["message"].startswith("loaded in 2 of 2 runs; expected in less than 50%")
 
 
 def test_two_runs_without_a_load_decide_too(tmp_path):
@@ -163,10 +163,10 @@ def test_without_events_of_the_agent_a_query_is_errored(tmp_path):
 def test_rates_are_printed_and_stored(tmp_path):
     root = triggers(tmp_path / "r", printing(*LOAD, ANSWER), POSITIVE, NEGATIVE)
     ran = skillgym("run", "--output", "out", "--report", "summary=summary.md", cwd=root)
-    line = f"Triggers of {SUITE} on sh: recall 100 % [34, 100], precision 50 % [15, 85], accuracy 50 % [15, 85], over"
+    line = f"Triggers of {SUITE} on sh: recall 100% [34, 100], precision 50% [15, 85], accuracy 50% [15, 85], over"
     assert line in ran.err
     summary = html.unescape((root / "summary.md").read_text()).replace("\xa0", " ")
-    assert "recall 100 % [34, 100]" in summary, summary
+    assert "recall 100% [34, 100]" in summary, summary
     (rates,) = json.loads((root / "out/results.json").read_text())["run"]["triggers"]
     assert (rates["suite"], rates["runnerId"], rates["queries"], rates["runs"]) == (SUITE, "sh", 2, 4)
     assert rates["recall"]["rate"] == 1.0

@@ -73,9 +73,9 @@ def assert_only_shown(found: Step, phases: Phases, github: GitHubServer) -> None
     (comment,) = github.comments(NUMBER)
     for text in (comment.body, found.summary):
         (title,) = (line for line in text.splitlines() if line.startswith("## "))
-        assert "unverified result of a fork" in title.lower()
+        assert "ℹ️ Unverified: " in title  # noqa: RUF001
         assert "a maintainer has to run the suites on" in text
-    assert "unverified result of a fork" in found.said
+    assert "Unverified: " in found.said
 
 
 @pytest.mark.parametrize("name", configurations(""))
@@ -161,7 +161,7 @@ def test_a_maintainers_run_on_the_commit_sets_its_status(tmp_path, github):
     found = recipe.run()
     assert (found.code, found.outputs["verdict"]) == (0, "passed"), found.said
     assert [one.state for one in github.statuses(recipe.sha)] == ["success", "pending"]
-    assert "## ✅ Passed" in github.comments(NUMBER)[0].body
+    assert "## ✅ " in github.comments(NUMBER)[0].body
 
 
 @pytest.mark.parametrize("name", ["selected tags", "a runner fewer"])

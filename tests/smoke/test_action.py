@@ -33,12 +33,12 @@ def project(tmp_path) -> Iterator[HostedRepository]:
 def test_a_pull_request_gets_a_comment_that_its_next_run_edits(project):
     worse = project.on_pull_request(project.propose({"AGENTS.md": BAD}))
     assert (worse.code, worse.outputs["comparison"]) == (1, "regression"), worse.said
-    assert "**Regression**" in project.comment()
-    assert "**Regression**" in worse.summary
+    assert "Worse than main: " in project.comment()
+    assert "Worse than main: " in worse.summary
     project.commit({"AGENTS.md": GOOD}, "topic")
     better = project.on_pull_request(project.open("topic"))
-    assert "**Regression**" not in project.comment()
-    assert (better.code, "No regression shown" in project.comment()) == (0, True), better.said
+    assert "Worse than main: " not in project.comment()
+    assert (better.code, "No change" in project.comment()) == (0, True), better.said
     assert better.outputs["comment-id"] == worse.outputs["comment-id"]
     assert len(project.stored()) == 1, "pull requests do not write"
 
@@ -47,7 +47,7 @@ def test_a_pull_request_of_a_fork_is_reported_in_the_summary_alone(project):
     pull = project.propose({"AGENTS.md": BAD}, fork=True)
     found = project.on_pull_request(pull, {"github-token": READ_ONLY_TOKEN})
     assert (found.code, found.outputs["comparison"]) == (1, "regression"), found.said
-    assert "**Regression**" in found.summary
+    assert "Worse than main: " in found.summary
     assert "a token that can only read" in found.summary
     assert "mode: report" in found.summary
     assert found.said.index("comes from a fork") < found.said.index("::group::1/"), "reported before agents start"
@@ -105,7 +105,7 @@ def test_results_of_a_fork_are_shown_by_a_second_job(tmp_path):
         second = step(trusted, github, inputs, event=("workflow_run", workflow_run(FORK)))
         assert (second.code, second.outputs["verdict"], second.outputs["failed"]) == (0, "unverified", "1"), second.said
         (comment,) = github.comments(NUMBER)
-        assert "❔ Unverified result of a fork: 1 of 2 green" in comment.body
+        assert "ℹ️ Unverified: 1 of 2 results passes" in comment.body  # noqa: RUF001
         assert f"/octo/skills/blob/{SHA}/bench/core.json" in comment.body
         assert [(one.state, one.context) for one in github.statuses(SHA)] == [("pending", "skillgym-action")]
     assert second.summary.partition("<sub>")[0] != ""

@@ -114,4 +114,4 @@ def test_what_init_writes_passes_check_and_fails_with_an_agent_that_does_nothing
     checked = skillgym("check", cwd=tmp_path)
     assert (checked.code, "OK: 1 suite, 2 cases, 1 runner" in checked.out) == (0, True), checked.err
     played = skillgym("run", "--runner", "nop", cwd=tmp_path)
-    assert (played.code, "failed: 2 failed of 2" in played.err) == (1, True), played.err
+    assert (played.code, "✗ 0 of 2 results pass, 2 fail for " in played.err) == (1, True), played.err

@@ -115,7 +115,7 @@ def test_suites_of_all_formats_are_one_run(tmp_path):
     names = ("x-bench", "python", "typescript", "agentv", "evals of a skill")
     files = {path: text for name in names for path, text in FORMATS[name].files.items()}
     ran = skillgym("run", "--arms", "with", "--jobs", "2", "--output", "out", cwd=project(tmp_path, files, "good"))
-    assert (ran.code, "passed: 5 passed of 5" in ran.err) == (0, True), ran.err
+    assert (ran.code, "✓ All 5 results pass\n" in ran.err) == (0, True), ran.err
 
 
 def test_files_that_cannot_be_read_do_not_stop_suites_of_another_format(tmp_path):

@@ -230,13 +230,15 @@ def repetitions_of(status: Status, passed: int, number: int, directory: str) -> 
 
 
 def decided(results: list[Result]) -> Decision:
+    """As the stage ``gate`` decides without options."""
     counts = Counter(result.status for result in results)
-    red = counts[Status.FAILED] + counts[Status.UNEXPECTED_PASSED]
+    red = tuple(f"{counts[one]} {one}" for one in (Status.FAILED, Status.UNEXPECTED_PASSED) if counts[one])
+    missing = counts[Status.ERRORED]
+    reasons = (*red, *([f"{missing} of {len(results)} have no result"] if missing or not results else []))
     if red:
-        return Decision(verdict="failed", exit_code=1, reasons=(f"{red} of {len(results)} executions are red",))
-    if counts[Status.ERRORED] or not results:
-        reason = f"{counts[Status.ERRORED]} of {len(results)} executions could not be judged"
-        return Decision(verdict="inconclusive", exit_code=3, reasons=(reason,))
+        return Decision(verdict="failed", exit_code=1, reasons=reasons)
+    if reasons:
+        return Decision(verdict="inconclusive", exit_code=3, reasons=reasons)
     return Decision(verdict="passed", exit_code=0)
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 FORK = "stranger/skills"
 OTHER = "d" * 40
 Payload = dict[str, Any]
-PASSED, OTHER_COMMIT, ERROR = "✅ Passed", "⚠️ Inconclusive", "❌ Error"
-UNVERIFIED = "❔ Unverified result of a fork"
+PASSED, OTHER_COMMIT, ERROR = "✅", "⚠️ Not sure", "❌ Not run"
+UNVERIFIED = "\u2139\ufe0f Unverified"
 REPORT = {"mode": "report", "results": "first"}
 STORED = "the default branch; the results are for the reported commit"
 DEPENDABOT = {"GITHUB_ACTOR": "dependabot[bot]"}

@@ -20,7 +20,7 @@ MARKDOWN = MarkdownIt("commonmark").enable("table")
 OURS = {"<code>", "</code>", "<br>", "<sub>", "</sub>"}
 SUMMARY = re.compile(r"<summary>((?:[^<&\n]|&(?:#\d+|amp|lt|gt);|</?code>|</?b>|<br>)*)</summary>")
 BLOCKS = re.compile(
-    rf"(</?details>|{SUMMARY.pattern}|<!-- skillgym-action:[\w.-]+ -->|<!-- run: \d+/\d+ -->"
+    rf"(</?details>|<details open>|{SUMMARY.pattern}|<!-- skillgym-action:[\w.-]+ -->|<!-- run: \d+/\d+ -->"
     r"|<!-- skillgym-action-report: (?:[0-9a-f]{40}|unknown) -->|<!-- skillgym-action-report-end -->|\n)+"
 )
 REPOSITORY = "https://github.com/octo/skills"

@@ -52,7 +52,7 @@ warning: the second expectation holds even before the agent starts
 
 def showcase() -> RunReport:
     links = Links(repository="https://github.com/octo/skills", commit=COMMIT, run=RUN)
-    reasons = ("4 failed", "1 unexpected-passed", "2 of 14 could not be judged")
+    reasons = ("4 failed", "1 unexpected-passed", "2 of 14 have no result")
     report = run_report(
         AFTER,
         commit=COMMIT,

@@ -19,8 +19,10 @@ from skillgym_action.model.report import Decision
 from skillgym_action.model.verdicts import RED
 from skillgym_action.reports.markdown import report as markdown
 from skillgym_action.reports.markdown.run_without_report import run_without_report_comment
-from skillgym_action.reports.wording.results import counts_in_words, headline, is_unverified
+from skillgym_action.reports.wording.first_glance import FirstGlance
+from skillgym_action.reports.wording.results import is_unverified
 from skillgym_action.text.escaping import clipped, terminal_line
+from skillgym_action.text.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -351,10 +353,13 @@ class CommitStatus:
         self._set("pending", "running")
 
     def decided(self, report: RunReport) -> None:
-        """Set the verdict, with the totals as the description. Of an unverified report nothing is repeated."""
+        """Set the verdict, with the title as the description. Of an unverified report nothing is repeated."""
         if report.decision is None:
             raise ValueError("the report has no decision")
-        verdict = f"{headline(report)}: {counts_in_words(report.totals())}"
+        glance = FirstGlance(report)
+        newly = len(glance.newly_failing)
+        news = f", {newly:,} of {counted(len(report.results), 'result')} newly {'fails' if newly == 1 else 'fail'}"
+        verdict = glance.title + (news if newly else "")
         unverified = f"unverified: a maintainer runs it on {self._sha}"
         self._set(STATES[report.decision.verdict], unverified if is_unverified(report) else verdict)
 

@@ -55,7 +55,7 @@ class RateChange:
     """The rates over the ``pairs`` that were judged both times; a pair is one case on one runner.
 
     ``before`` and ``after`` are means over pairs, from 0 to 1. ``p`` is the probability of such drops, or of larger
-    ones, if nothing has changed; ``drop_at_most`` is the upper bound of the drop with 95 % confidence.
+    ones, if nothing has changed; ``drop_at_most`` is the upper bound of the drop with 95% confidence.
     """
 
     pairs: int
@@ -116,7 +116,9 @@ class Comparison:
     or not depending on their results. ``runners``: the number of runners compared. ``differences``: what else could
     explain a change. ``stopped_for_futility``: whether this run was, so that only a part of its sessions is compared,
     it is never a regression, and nothing is named. ``reused``: the number of results that are those of an earlier run,
-    which are not compared: they are no new samples.
+    which are not compared: they are no new samples. ``base_name``: what reports call the baseline, such as the name of
+    its branch. ``pairs``: all executions judged both times. ``improved``: whether the test for a regression finds one
+    with baseline and run exchanged.
     """
 
     base_id: str
@@ -137,6 +139,9 @@ class Comparison:
     runners: int = 1
     differences: tuple[Difference, ...] = ()
     reused: int = 0
+    base_name: str = "the base"
+    pairs: tuple[ResultPair, ...] = ()
+    improved: bool = False
 
     @property
     def has_news(self) -> bool:

@@ -78,7 +78,7 @@ class Forecast:
 
     @property
     def least_usd(self) -> float | None:
-        """What the run costs at least, to 97.5 %; None: there are too few stored runs to say that."""
+        """What the run costs at least, to 97.5%; None: there are too few stored runs to say that."""
         found = self.usd.interval
         return found.low * self.least_share if found and found.level else None
 

@@ -309,7 +309,7 @@ _T_97_5 = (
     *(2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086),
     *(2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045),
 )
-"""The 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom, with the digits that AgentV has."""
+"""The 97.5% quantiles of Student's t for 1, 2, ... degrees of freedom, with the digits that AgentV has."""
 
 _NORMAL_97_5 = 1.96
 _NOISE = 1e-9  # rounding errors of sums are smaller; they must not decide
@@ -361,7 +361,7 @@ def reason_for_low_score(outcomes: tuple[Outcome, ...], threshold: float) -> tup
 
 
 def interval_start(scores: Sequence[float]) -> float:
-    """Where the 95 % interval of the mean of two scores or more begins, by Student's t distribution; at least 0."""
+    """Where the 95% interval of the mean of two scores or more begins, by Student's t distribution; at least 0."""
     count = len(scores)
     mean = sum(scores) / count
     variance = sum((score - mean) ** 2 for score in scores) / (count - 1)

@@ -64,7 +64,7 @@ class TrialRule:
     """How several sessions of a case become one score, as AgentV's ``trials`` do.
 
     ``strategy`` ``pass_at_k``: the best score of its retries; ``mean``: the mean score of its repetitions;
-    ``confidence_interval``: where the 95 % interval of that mean begins. ``cost_limit``: US dollars of its agent after
+    ``confidence_interval``: where the 95% interval of that mean begins. ``cost_limit``: US dollars of its agent after
     which no other session begins; what is not known counts as 0. None: unlimited.
     """
 

@@ -124,7 +124,7 @@ class TrendMark:
 class TrendPoint:
     """Results of one run, or of ``runs`` runs of one period in which nothing changed: from ``first`` to ``last``.
 
-    ``rate``: the mean over cases, and ``interval`` its 95 % interval, both from 0 to 1; None where no case counts, such
+    ``rate``: the mean over cases, and ``interval`` its 95% interval, both from 0 to 1; None where no case counts, such
     as when all are expected to fail. ``samples``: all sessions together. ``usd`` and ``ms``: means of a session;
     ``usd_total``: of all sessions, None if no cost is known; ``cost_complete``: whether the cost of all is known.
     """
@@ -160,7 +160,7 @@ class TrendLine:
 class HalvesDifference:
     """A case on a runner in the earlier and the later half of the runs.
 
-    ``difference``: of the rates, later minus earlier, and its 95 % ``interval``, from -1 to 1. ``changed``: what is
+    ``difference``: of the rates, later minus earlier, and its 95% ``interval``, from -1 to 1. ``changed``: what is
     known to have changed in between. It is no test.
     """
 

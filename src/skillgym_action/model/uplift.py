@@ -46,7 +46,7 @@ class Uplift:
 
     ``cases``: those judged in both arms, of which the following are. ``unjudged``: cases that should have been compared
     and were not judged in both, so that the comparison is incomplete; ``uncompared``: cases that do not run in the
-    other arm. ``interval``: of the uplift, in points, with 95 % confidence; None below 5 cases. ``fixed``: ids of cases
+    other arm. ``interval``: of the uplift, in points, with 95% confidence; None below 5 cases. ``fixed``: ids of cases
     that passed in the deciding arm and failed in the other one; ``newly_failing``: the reverse. ``in_both``: assertions
     that hold in all sessions of both arms; ``in_none``: those that hold in none.
     """

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class IntervalEntry(MappedModel):
-    """An interval that has the true value with 95 % confidence."""
+    """An interval that has the true value with 95% confidence."""
 
     low: Rate
     high: Rate
 
 
 class RateEntry(MappedModel):
-    """What ``passRate`` is a mean over, and its 95 % intervals (Wilson).
+    """What ``passRate`` is a mean over, and its 95% intervals (Wilson).
 
     ``cases``: those with judged sessions, ``unjudgedCases``: those without. ``casesLikeThese``: the interval for other
     cases of this kind, null below 5 cases; ``sameCases``: for the same cases if they were run again.
@@ -52,7 +52,7 @@ class RegressionEntry(MappedModel):
     """The comparison with a baseline, not read again.
 
     Rates are means over ``pairs``, each a case on a runner; ``p`` is that of all pairs together. ``dropAtMost``: the
-    upper bound of the drop, with 95 % confidence. ``coverage``: the judged share of the sessions of the baseline's
+    upper bound of the drop, with 95% confidence. ``coverage``: the judged share of the sessions of the baseline's
     executions. ``newlyFailing`` and ``fixed`` are those that the tests name, ``changed`` those that may be chance.
     ``reused``: results of earlier runs, which are not compared.
     """
@@ -155,7 +155,7 @@ Sum = Annotated[float, Field(ge=0, le=10**15)]
 
 
 class PointsInterval(MappedModel):
-    """An interval that has the true uplift with 95 % confidence, in percentage points."""
+    """An interval that has the true uplift with 95% confidence, in percentage points."""
 
     low: Points
     high: Points

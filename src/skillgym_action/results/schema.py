@@ -312,7 +312,7 @@ class SelectionEntry(MappedModel):
 
 
 class ShareEntry(MappedModel):
-    """A share of runs, with the interval that has the true one with 95 % confidence (Wilson)."""
+    """A share of runs, with the interval that has the true one with 95% confidence (Wilson)."""
 
     rate: Rate
     low: Rate

@@ -166,7 +166,7 @@ def _decided_by_mean(ends: list[Judgement], planned: int, threshold: float) -> J
 def _decided_by_interval(
     case: BenchmarkCase, ends: list[Judgement], planned: int, threshold: float
 ) -> Judgement | None:
-    """The judgement once all repetitions were judged: its score is where the 95 % interval of their mean begins.
+    """The judgement once all repetitions were judged: its score is where the 95% interval of their mean begins.
 
     All of them may have passed, and the interval may still begin below the threshold.
     """
@@ -179,7 +179,7 @@ def _decided_by_interval(
     if reaches_threshold(score, threshold):
         return replace(next((end for end in reversed(ends) if end.status in ASSERTIONS_PASSED), ends[-1]), score=score)
     mean, (begins, least) = format_score(sum(scores) / len(scores)), format_scores(score, threshold)
-    says = f"the 95 % interval of the mean score {mean} of {len(ends)} runs begins at {begins}, below {least}"
+    says = f"the 95% interval of the mean score {mean} of {len(ends)} runs begins at {begins}, below {least}"
     shown = next((end for end in ends if end.status not in ASSERTIONS_PASSED), None)
     if shown is not None and shown.failure:
         failure = replace(shown.failure, message=f"{says}; {shown.failure.message}")
@@ -229,7 +229,7 @@ def with_trigger_runs(execution: Execution, sessions: Sequence[SessionResult], r
     if failure and judgement.status in JUDGED:
         bound = "at least" if rule.should_trigger else "less than"
         runs = "1 run" if len(judged) == 1 else f"{len(judged)} runs"
-        message = f"loaded in {loaded} of {runs}; expected in {bound} {rule.threshold * 100:g} %"
+        message = f"loaded in {loaded} of {runs}; expected in {bound} {rule.threshold * 100:g}%"
         judgement = replace(judgement, failure=replace(failure, message=f"{message}; {failure.message}"))
     return replace(result, trigger=counts, judgement=judgement)
 

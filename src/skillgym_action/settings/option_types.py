@@ -252,5 +252,5 @@ def _as_share(value: str) -> str:
     """The share that a percentage above 1 means; "" for other values."""
     with suppress(ValueError):
         number = float(value)
-        return f"; write {number / 100:g} for {value} %" if 1 < number <= 100 else ""  # noqa: PLR2004
+        return f"; write {number / 100:g} for {value}%" if 1 < number <= 100 else ""  # noqa: PLR2004
     return ""

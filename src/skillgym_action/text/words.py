@@ -58,11 +58,11 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def percent(rate: float) -> str:
-    """A rate in percent; 100 % only if it is exactly that."""
+    """A rate in percent; 100% only if it is exactly that."""
     shown = round(rate * 100)
     if shown == 100 and rate < 1:  # noqa: PLR2004
         shown = 99
-    return f"{1 if shown == 0 and rate > 0 else shown} %"
+    return f"{1 if shown == 0 and rate > 0 else shown}%"
 
 
 def age(passed: timedelta) -> str:

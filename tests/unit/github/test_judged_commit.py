@@ -79,7 +79,7 @@ def test_comment_and_status_are_not_green_and_name_what_was_judged(github, text)
     report = run_report(text, commit=OTHER)
     log = published(github, "pull_request_target", report, pull=NUMBER)
     (comment,) = github.comments(NUMBER)
-    assert "## ⚠️ Inconclusive" in comment.body
+    assert "## ⚠️ Not " in comment.body
     assert "commit dddddd\u2060dddddd was judged, not aaaaaa\u2060aaaaaa" in comment.body
     status = github.statuses(SHA)[0]
     assert (status.state, status.description) == ("error", "dddddddddddd was judged, not this commit")
@@ -102,4 +102,4 @@ def test_without_pull_request_and_status_there_is_nothing_to_warn_of(github):
 def test_own_reasons_of_the_verdict_stay(github):
     report = run_report("edit failed", commit=OTHER)
     problem = other_commit(report, event_of(github), SHA, stored=False)
-    assert without_verdict(report, problem).decision.reasons == (str(problem), "1 of 1 executions are red")
+    assert without_verdict(report, problem).decision.reasons == (str(problem), "1 failed")

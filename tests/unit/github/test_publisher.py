@@ -167,7 +167,7 @@ def test_the_comment_says_how_far_the_run_is_and_then_how_it_ended():
         publishing.finished(RED.results[0])
         publishing.publish(RED)
         (text,) = texts(github)
-        assert "❌ Failed: 1 of 2 green" in text
+        assert "❌ 1 of 2 results passes, 1 fails for 1 reason" in text
         assert "Running" not in text
 
 
@@ -185,7 +185,7 @@ def test_a_cancelled_run_replaces_what_was_said_while_it_ran():
         publishing.planned(2)
         publishing.publish(replace(RED, cancelled=True))
         (text,) = texts(github)
-        assert "Cancelled, failed" in text
+        assert "❌ Cancelled: " in text
         assert "Running" not in text
 
 
@@ -231,7 +231,7 @@ def test_one_that_exists_is_kept_true_whenever():
         published(github, RED, comment_when="failures")
         published(github, GREEN, comment_when="failures")
         (text,) = texts(github)
-        assert "✅ Passed" in text
+        assert "## ✅ " in text
 
 
 def test_switched_off_there_is_no_comment_and_no_request():
@@ -246,7 +246,7 @@ def test_ids_keep_comments_apart():
         published(github, comment_id="macos")
         published(github, GREEN, comment_id="linux")
         assert [re.findall(r"skillgym-action:(\w+)", text)[0] for text in texts(github)] == ["linux", "macos"]
-        assert "✅ Passed" in texts(github)[0]
+        assert "## ✅ " in texts(github)[0]
 
 
 def test_review_comments_when_asked_for():
@@ -380,7 +380,7 @@ def test_a_run_that_a_later_one_has_overtaken_says_which():
         assert [str(note) for note in found.notes] == [
             "the comment is left as a later run has written it: https://github.example/octo/skills/actions/runs/101"
         ]
-        assert ["✅ Passed" in text for text in texts(github)] == [True]
+        assert ["## ✅ " in text for text in texts(github)] == [True]
 
 
 @pytest.mark.timed
@@ -429,4 +429,4 @@ def test_a_template_of_the_users_is_used_while_it_runs_and_ours_when_it_is_broke
         publishing.planned(2)
         assert "Patience." in texts(github)[0]
         publishing.publish(RED)
-        assert "❌ Failed: 1 of 2 green" in texts(github)[0]
+        assert "❌ 1 of 2 results passes, 1 fails for 1 reason" in texts(github)[0]

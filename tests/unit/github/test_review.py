@@ -251,10 +251,10 @@ def test_text_of_agents_stays_text():
 @pytest.mark.parametrize(
     ("text", "state", "words"),
     [
-        ("a passed\nb expected-failed", "success", "passed: 1 passed, 1 failed as expected"),
-        ("a passed\nb failed\nc errored", "failure", "failed: 1 failed, 1 could not be judged, 1 passed"),
-        ("a passed\nb unexpected-passed", "failure", "failed: 1 unexpected pass, 1 passed"),
-        ("a passed\nb errored", "error", "inconclusive: 1 could not be judged, 1 passed"),
+        ("a passed\nb expected-failed", "success", "1 of 2 results passes"),
+        ("a passed\nb failed\nc errored", "failure", "1 of 3 results passes, 1 fails for 1 reason"),
+        ("a passed\nb unexpected-passed", "failure", "1 result passes although marked as failing"),
+        ("a passed\nb errored", "error", "Not sure: 1 of 2 results is missing"),
     ],
 )
 def test_a_status_says_the_verdict_in_words(text, state, words):

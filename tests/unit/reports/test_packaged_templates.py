@@ -26,6 +26,9 @@ from skillgym_action.reports.markdown.view import View
     ],
 )
 def test_a_template_reads_only_what_its_view_has(template, view):
-    read = set(re.findall(r"\bview\.(\w+)", (REPOSITORY / "templates" / template).read_text(encoding="utf-8")))
+    folder = REPOSITORY / "templates"
+    text = (folder / template).read_text(encoding="utf-8")
+    text += "".join((folder / other).read_text(encoding="utf-8") for other in re.findall(r'extends "(.*?)"', text))
+    read = set(re.findall(r"\bview\.(\w+)", text))
     assert len(read) >= 3
     assert {name for name in read if name not in view.__annotations__ and not hasattr(view, name)} == set()

@@ -66,8 +66,8 @@ def markdown(section: Section, report: RunReport, room: int = 10_000) -> in_mark
         pytest.param(Cell("a*b", "name"), "`a*b`", "a*b", id="a name"),
         pytest.param(Cell("<b>|", "name"), "<code>&lt;b&gt;&#124;</code>", "&lt;b&gt;|", id="a name with markup"),
         pytest.param(Cell("1 of 2 [a]", "own"), "1 of 2 [a]", "1 of 2 [a]", id="words of the tool"),
-        pytest.param(Cell("80 %", "number"), "80\u00a0%", "80 %", id="a number"),
-        pytest.param(Cell("80 %", "strong"), "**80\u00a0%**", "80 %", id="a number that matters"),
+        pytest.param(Cell("80 s", "number"), "80\u00a0s", "80 s", id="a number"),
+        pytest.param(Cell("80 s", "strong"), "**80\u00a0s**", "80 s", id="a number that matters"),
         pytest.param(Cell("", "number"), "—", "—", id="no number"),
         pytest.param(Cell("", "strong"), "—", "—", id="no number that matters"),
     ],
@@ -78,7 +78,7 @@ def test_a_statement_is_escaped_for_its_output(statement: Statement, text: str, 
 
 def test_an_execution_in_quarantine():
     report = quarantine("edit failed 2of5")
-    outcome, reason = "failed, 2 of 5 sessions passed", "until 2026-12-01, owner @ada: slow service"
+    outcome, reason = "failed, 2 of 5 attempts passed", "until 2026-12-01, owner @ada: slow service"
     assert list(in_terminal.said(quarantined(report))) == [
         f"quarantine edit [claude] {outcome}; {reason}, {ISSUE}\n", "\n",
     ]  # fmt: skip
@@ -141,7 +141,7 @@ def test_a_terminal_names_the_first_and_counts_the_others():
 def test_flaky_executions_come_before_mixed_ones_and_are_counted_apart():
     report = run_report("few failed 2of3\nflaky failed 9of12\ngreen passed 3of3")
     section = mixed(report)
-    assert section.title == "1 flaky execution, 1 execution with mixed sessions"
+    assert section.title == "1 flaky result, 1 result with some failed attempts"
     assert [line.split(" · ")[0] for line in markdown(section, report).lines] == ["`flaky`", "`few`"]
     assert list(mixed(run_report("green passed")).topics()) == []
 
@@ -190,6 +190,6 @@ def test_templates_of_users_see_what_is_documented(tmp_path):
     assert "s [r]: with against without: fixed, passed in with only: a; cost unknown" in text
     assert "1 assertion passes in both arms and shows nothing about the difference: a: there" in text
     assert "1 execution in quarantine: run, but not counted in the verdict: `edit` · `claude` · failed" in text
-    assert "s|r|with against without|100 % against 50 %|+50 points|helps\nfixed, passed in with only: a|1 asser" in page
+    assert "s|r|with against without|100% against 50%|+50 points|helps\nfixed, passed in with only: a|1 asser" in page
     assert "difference|a: there" in page
     assert "edit · claude|failed; until 2026-12-01" in page

@@ -182,7 +182,7 @@ def test_the_action_refuses_it_at_once(root, github, spoilt):
     assert (found.code, message in found.said) == (2, True), found.said
     assert "Traceback" not in found.said
     (comment,) = github.comments(NUMBER)
-    assert "## ❌ Error: nothing was judged" in comment.body
+    assert "## ❌ Not run: nothing was tested" in comment.body
     assert [status.state for status in github.statuses(SHA)] == ["error"]
 
 

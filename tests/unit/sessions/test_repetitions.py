@@ -117,7 +117,7 @@ def test_the_interval_of_the_mean_has_to_begin_at_the_threshold(threshold, score
 def test_a_failure_by_the_interval_alone_says_so():
     sessions = [session(number, score, 0.8) for number, score in enumerate([1, 0.9, 0.8], start=1)]
     judgement = final_judgement(execution(0.8, INTERVAL), sessions, ExecuteOptions(), None)
-    expected = "the 95 % interval of the mean score 0.9 of 3 runs begins at 0.6516, below 0.8"
+    expected = "the 95% interval of the mean score 0.9 of 3 runs begins at 0.6516, below 0.8"
     assert (judgement.failure.message, judgement.failure.location) == (expected, PLACE)
     assert combined_result(sessions, judgement).attempts == tuple(one.attempt for one in sessions)
 

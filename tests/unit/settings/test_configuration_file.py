@@ -219,7 +219,7 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
         pytest.param("run: {maxCost: .inf}\n", ["1:16: run.maxCost is not a finite number"], id="infinite"),
         pytest.param(
             "run: {minPassRate: 2}\n",
-            ["1:7: run.minPassRate: must be less than or equal to 1, not 2; write 0.02 for 2 %"],
+            ["1:7: run.minPassRate: must be less than or equal to 1, not 2; write 0.02 for 2%"],
             id="more than all",
         ),
         pytest.param(

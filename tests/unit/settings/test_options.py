@@ -120,7 +120,7 @@ def test_every_word_of_the_gate_is_accepted(word):
         pytest.param({"max_cost": "-1"}, "--max-cost: must be greater than 0, not -1", id="negative money"),
         pytest.param({"retry": "-1"}, "--retry: must be greater than or equal to 0, not -1", id="negative retries"),
         pytest.param(
-            {"min_pass_rate": "80"}, "--min-pass-rate: must be from 0 to 1, not 80; write 0.8 for 80 %", id="percent"
+            {"min_pass_rate": "80"}, "--min-pass-rate: must be from 0 to 1, not 80; write 0.8 for 80%", id="percent"
         ),
         pytest.param({"shard": "0/2"}, "--shard: '0/2' is not I/N with 1 <= I <= N, such as 2/4", id="shard 0"),
         pytest.param({"shard": "3/2"}, "--shard: '3/2' is not I/N with 1 <= I <= N, such as 2/4", id="shard too high"),

@@ -216,7 +216,7 @@ class ChangedPart(ExecutionPart):
 
 
 class IntervalPart(JsonPart):
-    """A 95 % interval, from 0 to 1."""
+    """A 95% interval, from 0 to 1."""
 
     low: float
     high: float

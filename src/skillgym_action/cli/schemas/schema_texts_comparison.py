@@ -16,9 +16,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "skipped executions."
         ),
         "casesLikeThese": (
-            f"95 % interval of the pass rate for other cases of this kind; null for fewer than {MIN_CASES} cases."
+            f"95% interval of the pass rate for other cases of this kind; null for fewer than {MIN_CASES} cases."
         ),
-        "sameCases": "95 % interval of the pass rate of these cases; it does not apply to other cases.",
+        "sameCases": "95% interval of the pass rate of these cases; it does not apply to other cases.",
     },
     "IntervalEntry": {
         "low": "Lower bound of the interval.",
@@ -38,7 +38,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "after": "Mean pass rate of the pairs in this run; null if there are no pairs.",
         "p": "P-value of the statistical test over all pairs together; null if there are no pairs.",
         "dropAtMost": (
-            "Upper bound of the decrease of the mean pass rate, with 95 % confidence; null if there are no pairs."
+            "Upper bound of the decrease of the mean pass rate, with 95% confidence; null if there are no pairs."
         ),
         "coverage": (
             "Of the sessions that the run planned for executions that are in the baseline, the share that was judged."
@@ -71,7 +71,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "Share of assertions that passed in the other arm, as a mean over cases; null if no cases were compared."
         ),
         "points": "`share` minus `otherShare`, in percentage points; null if no cases were compared.",
-        "interval": f"95 % interval of `points`; null if fewer than {MIN_CASES} cases were compared.",
+        "interval": f"95% interval of `points`; null if fewer than {MIN_CASES} cases were compared.",
         "complete": "Whether all cases that run in both arms were judged in both arms.",
         "fixed": "Ids of cases that passed in the deciding arm and failed in the other arm.",
         "newlyFailing": "Ids of cases that failed in the deciding arm and passed in the other arm.",

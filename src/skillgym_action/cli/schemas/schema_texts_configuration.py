@@ -159,11 +159,11 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "`--allow-partial`."
         ),
         "minPassRate": (
-            "Minimum pass rate, such as 0.8 for 80 %. If the pass rate is lower, the run fails. Same as "
+            "Minimum pass rate, such as 0.8 for 80%. If the pass rate is lower, the run fails. Same as "
             "`--min-pass-rate`."
         ),
         "maxErrorRate": (
-            "Maximum share of errored executions, such as 0.1 for 10 %. If the share is higher, the run is "
+            "Maximum share of errored executions, such as 0.1 for 10%. If the share is higher, the run is "
             "inconclusive. Same as `--max-error-rate`."
         ),
         "minUplift": (

@@ -73,7 +73,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     "ExpectedIntervalPart": {
         "low": "Lower bound of the total.",
         "high": "Upper bound of the total.",
-        "level": "0.95 for a 95 % interval; null if the bounds are the minimum and the maximum of the stored runs.",
+        "level": "0.95 for a 95% interval; null if the bounds are the minimum and the maximum of the stored runs.",
         "storedRuns": "Number of stored runs from which the interval was computed.",
     },
     "ExpectedTotalPart": {
@@ -135,8 +135,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "after": "Counts of passed and judged sessions of the execution in the head run.",
     },
     "IntervalPart": {
-        "low": "Lower bound of the 95 % interval of a rate or of a difference between two rates.",
-        "high": "Upper bound of the 95 % interval of a rate or of a difference between two rates.",
+        "low": "Lower bound of the 95% interval of a rate or of a difference between two rates.",
+        "high": "Upper bound of the 95% interval of a rate or of a difference between two rates.",
     },
     "SidePart": {
         "executions": "Number of executions.",
@@ -167,7 +167,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "before": "Mean pass rate of the pairs in the base run, from 0 to 1.",
         "after": "Mean pass rate of the pairs in the head run, from 0 to 1.",
         "p": "P-value of the statistical test over all pairs together, from 0 to 1.",
-        "dropAtMost": "Upper bound of the decrease of the mean pass rate, with 95 % confidence.",
+        "dropAtMost": "Upper bound of the decrease of the mean pass rate, with 95% confidence.",
     },
     "DecisionPart": {
         "verdict": (

@@ -153,7 +153,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "skipped": "Number of executions with the status `skipped`.",
         "passRate": "The [pass rate](../explanation/statistics.md#pass-rates); null if it includes no judged case.",
         "rate": (
-            "Data about the pass rate: the numbers of cases and sessions, and the 95 % intervals. Cases that are "
+            "Data about the pass rate: the numbers of cases and sessions, and the 95% intervals. Cases that are "
             "expected to fail are not included."
         ),
         "flaky": "Number of [flaky](../how-to/flaky-cases.md) executions.",
@@ -222,8 +222,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
     },
     "ShareEntry": {
         "rate": "The measured share.",
-        "low": "Lower bound of the 95 % interval of the share.",
-        "high": "Upper bound of the 95 % interval of the share.",
+        "low": "Lower bound of the 95% interval of the share.",
+        "high": "Upper bound of the 95% interval of the share.",
     },
     "SuiteEntry": {
         "path": "Path of the suite, relative to the root of the repository.",

@@ -107,7 +107,7 @@ DEFAULTS: Words = {
     },
     "LimitsSection": {
         "memory": (
-            f"in the action {DEFAULT_MEMORY_PERCENT} % of the memory of the machine, or of the memory limit of the "
+            f"in the action {DEFAULT_MEMORY_PERCENT}% of the memory of the machine, or of the memory limit of the "
             "job's container if this is less; elsewhere `none`"
         ),
         "disk": f"in the action {format_size(DEFAULT_DISK_BYTES)}, elsewhere `none`",

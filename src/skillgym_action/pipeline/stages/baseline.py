@@ -83,8 +83,9 @@ class StoredBaseline:
     ``beginning``: what makes the results that it lacks. ``writes``: whether this run will add to the store, so that one
     without entries is only at its beginning. ``compares``: whether the run is compared with it; if not, results are
     only reused from it. ``optional``: a store without results of the base is not worth a warning.
-    ``looked_at``: what the store has looked at, in brackets. ``left_out``: executions that are not in the run since no
-    change touches them, as suite, case and runner: they are not missing.
+    ``looked_at``: what the store has looked at, in brackets. ``branch``: the base branch, if it is known.
+    ``left_out``: executions that are not in the run since no change touches them, as suite, case and runner: they are
+    not missing.
     """
 
     title: str
@@ -95,6 +96,7 @@ class StoredBaseline:
     compares: bool = True
     optional: bool = False
     looked_at: str = ""
+    branch: str | None = None
     left_out: frozenset[tuple[str, str, str]] = frozenset()
 
     def of(self, wanted: list[BaselineKey], *, shard: bool = False) -> RunReport | None:
@@ -170,6 +172,7 @@ def read_stored(services: Services, store: StoreOptions, unusable: str) -> Store
         writes=writes,
         optional=store.optional,
         looked_at=services.store.looked_at,
+        branch=branch,
     )
 
 
@@ -273,7 +276,7 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     is_part = bool(report.selection and report.selection.left_out and not stored.left_out)
     base = stored.of(baseline_keys_of(report), shard=report.shard is not None or is_part)
     if base is not None:
-        return replace(report, comparison=compare(base, report))
+        return replace(report, comparison=compare(base, report, stored.branch))
     if stored.optional:
         return report
     history_ = stored.history

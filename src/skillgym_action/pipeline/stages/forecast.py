@@ -77,7 +77,7 @@ def forecast(
 def refuse_beyond_budget(found: Forecast, options: ExecuteOptions, spent: float = 0.0) -> str | None:
     """What to say about a run that ``max-cost`` will probably end; None: nothing.
 
-    ``spent``: US dollars of the sessions before a resumption. Raises UsageError if the run costs more to 97.5 %, and
+    ``spent``: US dollars of the sessions before a resumption. Raises UsageError if the run costs more to 97.5%, and
     ``allow-partial`` is not set.
     """
     if options.max_cost is None or not found.executions:

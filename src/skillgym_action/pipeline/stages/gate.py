@@ -11,7 +11,7 @@ from skillgym_action.model.figures import distinct_texts, percentages
 from skillgym_action.model.report import Decision
 from skillgym_action.model.result import FINDINGS, findings_of_kind
 from skillgym_action.model.verdicts import UNKNOWN_COST, Status
-from skillgym_action.reports.wording.results import changed_suites, is_over_budget
+from skillgym_action.reports.wording.results import NOT_COMPARED, OF_COMPARISON, changed_suites, is_over_budget
 from skillgym_action.text.words import counted
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-9  # of points, which are means of floating-point shares
 RED = (Status.FAILED, Status.UNEXPECTED_PASSED)
-NOT_COMPARED = "there is no baseline yet, so nothing was compared"
 NO_CASES = (
     "no case to run: the suites have none for the selected runners and this shard; "
     "`skillgym-action check` lists the files that were found and skipped"
@@ -209,7 +208,7 @@ def _unknown_regression(report: RunReport, options: GateOptions) -> Iterator[str
             return
         yield "no baseline to compare with, so regressions cannot be detected: run the suites on the base branch first"
     elif report.comparison.verdict == "inconclusive":
-        yield f"comparison with the baseline: {report.comparison.reason}"
+        yield f"{OF_COMPARISON}{report.comparison.reason}"
 
 
 def _is_too_many(errored: int, totals: Totals, options: GateOptions) -> bool:
@@ -220,7 +219,7 @@ def _is_too_many(errored: int, totals: Totals, options: GateOptions) -> bool:
 
 
 def _errored(errored: int, totals: Totals, options: GateOptions) -> str:
-    sentence = f"{errored} of {totals.executions} could not be judged"
+    sentence = f"{errored} of {totals.executions} have no result"
     if options.max_error_rate and totals.judged:
         _, most = percentages(errored / totals.executions, options.max_error_rate)
         return f"{sentence}, more than {most}"

@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.report import is_in_repository
-from skillgym_action.model.verdicts import RED, Status
 from skillgym_action.reports.wording.failed_assertions import failed_assertions
+from skillgym_action.reports.wording.first_glance import KINDS, FirstGlance
+from skillgym_action.reports.wording.reasons import named_in_words, red_groups
 from skillgym_action.reports.wording.results import (
-    case_name,
     cause,
     finding_problems,
-    headline,
     is_unverified,
     location_of,
-    runner_id,
 )
 from skillgym_action.text.escaping import clipped, one_line, workflow_message, workflow_property
 from skillgym_action.text.words import counted
@@ -34,20 +32,21 @@ _ELSEWHERE = "the job summary and the results file list all of them"
 
 
 def render(report: RunReport) -> Iterator[str]:
-    """One line each: what is red as errors, failed before errored; leaked keys and warnings as warnings.
+    """One line each: reasons as errors, unless they are those of the baseline; causes of missing results as warnings.
+
+    Leaked keys and warnings are warnings, too.
 
     The reasons of a run that is red without any such execution are an error, too; of unverified results a warning.
     """
-    red = sorted(
-        (result for result in report.results if result.status in RED), key=lambda result: RED.index(result.status)
-    )
-    yield from map(_red, red[: _shown(len(red))])
+    glance = FirstGlance(report)
+    red = [group for group in red_groups(report) if glance.kind_of(group[0]) != "fails-as-before"]
+    yield from (_red(group, glance) for group in red[: _shown(len(red))])
     if rest := len(red) - _shown(len(red)):
-        yield _command("error", None, f"{rest:,} more", f"{counted(rest, 'more execution')} not green: {_ELSEWHERE}")
+        yield _command("error", None, f"{rest:,} more", f"{counted(rest, 'more reason')}: {_ELSEWHERE}")
     if not red and report.decision and not report.decision.passed:
         reasons = "; ".join(report.decision.reasons) or "no result"
         level: Literal["error", "warning"] = "warning" if is_unverified(report) else "error"
-        yield _command(level, None, f"skillgym-action: {headline(report)}", reasons)
+        yield _command(level, None, f"skillgym-action: {glance.title}", reasons)
     yield from problem_annotations("warning", (*finding_problems(report), *report.warnings), _ELSEWHERE)
 
 
@@ -66,13 +65,17 @@ def _shown(found: int) -> int:
     return found if found <= MAX_ANNOTATIONS else MAX_ANNOTATIONS - 1
 
 
-def _red(result: Result) -> str:
-    reason = cause(result)
-    message = failed_assertions(result, MAX_ANNOTATION_CHARACTERS).text()
-    inside = reason.location if reason.location.path == result.suite.path else location_of(result)
-    if result.status is Status.UNEXPECTED_PASSED:
+def _red(results: Sequence[Result], glance: FirstGlance) -> str:
+    """One line for a reason, at the first case that it is of; a warning if there is no result."""
+    first, number = results[0], len(results)
+    kind = glance.kind_of(first)
+    reason = cause(first)
+    message = failed_assertions(first, MAX_ANNOTATION_CHARACTERS).text()
+    inside = reason.location if reason.location.path == first.suite.path else location_of(first)
+    if kind == "unexpected":
         message += "; remove the expectation from the case if this is to stay"
-    return _command("error", inside, f"{case_name(result)} on {runner_id(result)}: {reason.label}", message)
+    title = f"{counted(number, 'result')} {KINDS[kind][number > 1]}: {named_in_words(results)}"
+    return _command("warning" if kind == "no-result" else "error", inside, title, message)
 
 
 def _command(kind: str, location: Location | None, title: str, message: str) -> str:

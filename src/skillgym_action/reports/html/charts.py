@@ -91,7 +91,7 @@ def _rates(by_runner: Mapping[str, Totals]) -> Chart | None:
     found = _estimates(by_runner)
     if not found:
         return None
-    parts = [_axis([(0, "0 %"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (1, "100 %")], len(found))]
+    parts = [_axis([(0, "0%"), (0.25, "25%"), (0.5, "50%"), (0.75, "75%"), (1, "100%")], len(found))]
     words = []
     for number, (runner, (estimate, few)) in enumerate(found.items()):
         y = _ROW * number + _ROW / 2
@@ -105,7 +105,7 @@ def _rates(by_runner: Mapping[str, Totals]) -> Chart | None:
         ]
         words.append(f"{runner} {shown}")
     few_cases = any(few for _, few in found.values())
-    note = "Share of sessions that passed, with 95 % intervals." + (f" {OTHER_CASES_NOTE}." if few_cases else "")
+    note = "Share of sessions that passed, with 95% intervals." + (f" {OTHER_CASES_NOTE}." if few_cases else "")
     return _chart("Pass rate by runner", note, parts, len(found), words)
 
 
@@ -125,7 +125,7 @@ def _costs(by_runner: Mapping[str, Totals]) -> Chart | None:
     for share in (0, 50, 100):
         y = _height(share / 100, height)
         parts.append(f'<line class="grid" x1="60" x2="{_WIDTH - 20}" y1="{y:.0f}" y2="{y:.0f}"/>')
-        parts.append(_text(52, y + 4, f"{share} %", "end"))
+        parts.append(_text(52, y + 4, f"{share}%", "end"))
     digits = max(2, 2 - floor(log10(most)))
     parts += [
         _text(60 + span * step / 4, height + 24, f"${most * step / 4:,.{digits}f}", "end" if step == 4 else "middle")  # noqa: PLR2004

@@ -122,6 +122,7 @@ class Named:
     link: Markup
     title: Markup
     detail: Markup = NOTHING
+    command: Markup = NOTHING
     tone: Markup = NOTHING
 
 
@@ -132,13 +133,14 @@ def left_out(number: int, one: str, many: str | None = None) -> Markup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExecutionGroup:
-    """Executions with something in common. ``label``: such as the failure class; ``detail`` is preformatted."""
+    """Results with something in common. ``label``: how many; ``detail`` is preformatted; ``command`` runs the first."""
 
     label: Markup
     title: Markup
     members: tuple[Named, ...]
     remedy: Markup = NOTHING
     detail: Markup = NOTHING
+    command: Markup = NOTHING
     tone: Markup = NOTHING
     left_out: Markup = NOTHING
 

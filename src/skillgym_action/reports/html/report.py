@@ -21,11 +21,10 @@ from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.model.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
 from skillgym_action.model.session import NOT_STORED
 from skillgym_action.model.totals import totals as totals_of
-from skillgym_action.model.verdicts import GREEN, RED, TROUBLES, Status
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, GREEN, TROUBLES, Status
 from skillgym_action.reports.html.charts import charts_of
 from skillgym_action.reports.html.parts import (
     MESSAGE,
-    WORDS,
     BaselineView,
     CaseRow,
     CaseRows,
@@ -45,11 +44,11 @@ from skillgym_action.reports.html.statements import arm_rows, executions
 from skillgym_action.reports.markdown.report import PACKAGED, environment
 from skillgym_action.reports.template_values import NOTHING, markup
 from skillgym_action.reports.wording.failed_assertions import failed_assertions, not_holding
+from skillgym_action.reports.wording.first_glance import FirstGlance
 from skillgym_action.reports.wording.plan import attempt_sentences, selection_sentences
 from skillgym_action.reports.wording.rates import (
     VERDICTS,
     changes,
-    comparison_fact,
     comparison_verdict,
     mixed,
     rate_cell,
@@ -57,23 +56,20 @@ from skillgym_action.reports.wording.rates import (
     rates_compared,
     trigger_sentences,
 )
+from skillgym_action.reports.wording.reasons import command_of, red_groups
 from skillgym_action.reports.wording.results import (
     QUESTION,
     cause,
     changed_suites,
     cost,
-    counts_in_words,
     finding_problems,
-    further_reasons,
-    headline,
-    is_cut_off,
     judge_name,
     suite_class,
     suites_from,
     time_taken,
-    verdict,
 )
-from skillgym_action.reports.wording.results_apart import quarantine_fact, quarantined, reused, reused_fact, saved
+from skillgym_action.reports.wording.results_apart import quarantined, reused, reused_fact, saved
+from skillgym_action.reports.wording.results_table import attempts_of
 from skillgym_action.reports.wording.uplift import arms
 from skillgym_action.results.statistics.comparison import difference, limits_in_words
 from skillgym_action.text.escaping import clipped, html_data, html_text
@@ -92,6 +88,7 @@ if TYPE_CHECKING:
     from skillgym_action.reports.html.charts import Chart
     from skillgym_action.reports.html.statements import ArmRow
     from skillgym_action.reports.markdown.report import Templates
+    from skillgym_action.reports.wording.first_glance import Tone
 
 MAX_HTML_BYTES = 19_000_000  # of the sessions in an HTML report: those of large runs are cut shorter
 MAX_HTML_SESSION_BYTES = 1_500_000  # of one session in it
@@ -253,6 +250,9 @@ def _data(id_: str, text: str, shown_at: str = "") -> str:
 _DETAIL = 4_000  # characters
 
 
+_SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "odd": "!", "shown": "i"}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HtmlView:
     """Everything that the template shows. ``policy`` and ``sessions`` are replaced after rendering.
@@ -263,7 +263,8 @@ class HtmlView:
     title: Markup
     verdict: Markup
     tone: Markup
-    tally: Markup
+    heading: Markup
+    parts: Markup
     run: Markup
     policy: Markup
     style: Markup
@@ -307,18 +308,21 @@ def html_view(report: RunReport, style: str, script: str) -> HtmlView:
     failures, differing, taken = list(_failures(report)), mixed(report), reused(report)
     compared = arms(report)
     sentences = (*rate_sentences(totals, report), *trigger_sentences(report), *selection_sentences(report))
-    word = verdict(report)
+    glance = FirstGlance(report)
     return HtmlView(
-        title=inline(f"{headline(report)[:1].upper()}{headline(report)[1:]}: {report.id}"),
-        verdict=inline(headline(report)),
-        tone=markup("good" if word == "passed" and not is_cut_off(report) else "bad" if word == "failed" else "odd"),
-        tally=inline(", ".join(filter(None, [counts_in_words(totals), quarantine_fact(report), reused_fact(report)]))),
+        title=inline(
+            " · ".join(filter(None, (f"{_SIGNS[glance.tone]} {glance.title}", _repository(report), "skillgym")))
+        ),
+        verdict=inline(glance.title.partition(":")[0]),
+        heading=inline(glance.title),
+        parts=inline(" ".join(filter(None, (glance.news(), glance.others())))),
+        tone=markup("odd" if glance.tone == "shown" else glance.tone),
         run=markup(html_text(report.links.run)) if report.links and report.links.run else NOTHING,
         policy=markup(_POLICY),
         style=markup(style),
         script=markup(script),
         sessions=markup(_SESSIONS),
-        reasons=tuple(map(inline, _reasons(report, totals))),
+        reasons=tuple(map(inline, _reasons(report))),
         figures=tuple(_figures(report, totals, compared.closing)),
         rates=tuple(map(inline, (*attempt_sentences(report), *sentences))),
         baseline=tuple(_baselines(report.comparison)),
@@ -342,6 +346,11 @@ def html_view(report: RunReport, style: str, script: str) -> HtmlView:
     )
 
 
+def _repository(report: RunReport) -> str:
+    """``octo/skills``; empty if it is unknown."""
+    return "/".join(report.links.repository.split("/")[-2:]) if report.links else ""
+
+
 def _by_runner(report: RunReport) -> dict[str, list[Result]]:
     found: dict[str, list[Result]] = {runner.id: [] for runner in report.runners}
     for result in report.results:
@@ -359,8 +368,8 @@ def _cases_left_out(rows: CaseRows) -> Markup:
     return left_out(rows.left_out, "green execution", "green executions") + where
 
 
-def _reasons(report: RunReport, totals: Totals) -> Iterator[str]:
-    yield from further_reasons(report, totals)
+def _reasons(report: RunReport) -> Iterator[str]:
+    yield from FirstGlance(report).reasons()
     yield from report.incomplete
     if changed := changed_suites(report):
         yield changed
@@ -373,20 +382,17 @@ def _figures(report: RunReport, totals: Totals, arms_took: str) -> Iterator[Figu
     def figure(label: str, value: str, note: str = "") -> Figure:
         return Figure(label=inline(label), value=inline(value), note=inline(note))
 
-    yield figure("Pass rate", rate_cell(totals), "of sessions, 95 % interval" if totals.cases else "nothing was judged")
-    yield figure("Executions", f"{totals.green:,} of {totals.executions:,} green", counts_in_words(totals))
-    sessions = sum(len(result.attempts) for result in report.all_results)
+    yield figure("Pass rate", rate_cell(totals), "of attempts, 95% interval" if totals.cases else "no result")
     retries = f", {counted(totals.retries, 'retry', 'retries')}" if totals.retries else ""
-    flaky = f"{totals.flaky:,} flaky" if totals.flaky else "none flaky"
-    yield figure("Sessions", f"{sessions:,}", flaky + retries)
+    yield figure(
+        "Attempts", f"{attempts_of(report.all_results):,}", f"of {counted(totals.executions, 'result')}{retries}"
+    )
     if fact := reused_fact(report):
         yield figure("Reused", fact, saved(report))
     cost_of_all = money(totals.cost_usd, complete=totals.cost_complete)
     yield figure("Cost", cost_of_all, arms_took or "all sessions together")
     yield figure("Tokens", amount(totals.tokens.total_tokens), "mean of each execution, added up")
-    yield figure("Time", duration(report.duration_ms), report.started_at)
-    if report.comparison:
-        yield figure("Baseline", VERDICTS[report.comparison.verdict], comparison_fact(report.comparison))
+    yield figure("Time", duration(report.duration_ms), f"since {report.started_at[:16].replace('T', ' ')} UTC")
 
 
 def _warnings(report: RunReport) -> Iterator[Markup]:
@@ -423,36 +429,26 @@ def _provenance(report: RunReport) -> Iterator[Figure]:
 
 
 def _failures(report: RunReport) -> Iterator[ExecutionGroup]:
-    """Executions that are not green by their cause, the most frequent causes first.
+    """Reasons and causes, each with the results that have it; what is shown of the first holds for all.
 
-    Those of one group have the same assertions that do not hold, so that what is shown of the first holds for all.
-    Those with a class of the suite's are one group, which says how many reasons there are.
+    Those with a class of the suite's are one group, which says how many messages there are.
     """
-    found: dict[tuple[Status, str, str, tuple[tuple[str, str], ...]], list[Result]] = {}
-    reasons: dict[str, set[str]] = {}
-    for result in report.results:
-        if result.status in RED:
-            reason = cause(result)
-            outcomes = tuple((outcome.assertion, outcome.explanation) for outcome in not_holding(result))
-            key = (result.status, reason.label, reason.message, outcomes)
-            if own_class := suite_class(result):
-                key = (result.status, own_class, "", ())
-                reasons.setdefault(own_class, set()).add(reason.message)
-            found.setdefault(key, []).append(result)
-    order = sorted(found.items(), key=lambda entry: (RED.index(entry[0][0]), -len(entry[1])))
-    for (status, name, _, _), results in order:
-        label, message = cause(results[0]).label, cause(results[0]).message
-        several = f"{len(reasons[name]):,} reasons, the first: " if len(reasons.get(name, ())) > 1 else ""
+    for results in red_groups(report):
+        status, message = results[0].status, cause(results[0]).message
+        messages = len({cause(result).message for result in results}) if suite_class(results[0]) else 1
+        several = f"{messages:,} messages, the first: " if messages > 1 else ""
         failure_class = results[0].judgement.failure_class
         kind = TROUBLES.get(failure_class.id) if failure_class else None
+        label = "" if failure_class == ASSERTION_FAILURE else cause(results[0]).label
         yield ExecutionGroup(
-            label=inline(label if status is not Status.UNEXPECTED_PASSED else WORDS[status]),
+            label=inline(f"{counted(len(results), 'result')}{': ' if label else ''}{label}"),
             title=inline(several + clipped(_asked(results[0], message), MESSAGE)),
             members=tuple(named(result, _sessions_in_words(result, report)) for result in results[:MAX_HTML_LISTED]),
             remedy=inline(kind.remedy) if kind and status is Status.ERRORED else NOTHING,
             detail=_detail(results[0], message),
+            command=inline(command_of(results[0])) if status is not Status.ERRORED else NOTHING,
             tone=tone_of(status),
-            left_out=left_out(len(results) - MAX_HTML_LISTED, "execution"),
+            left_out=left_out(len(results) - MAX_HTML_LISTED, "result"),
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.limits import MAX_HTML_LISTED
 from skillgym_action.reports.html.parts import Named, inline, left_out, named
-from skillgym_action.reports.wording.statements import Cell
+from skillgym_action.reports.wording.statements import Cell, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +41,8 @@ def said(statement: Statement) -> Markup:
     match statement:
         case Cell(words, "number" | "strong"):
             return inline(words or "—")
-        case Cell(words) | str(words):
-            return inline(words)
+        case _:
+            return inline(words_of(statement))
 
 
 def executions(section: Section) -> tuple[Named, ...]:

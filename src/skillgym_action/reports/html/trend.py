@@ -71,7 +71,7 @@ _WIDTH, _LEFT, _RIGHT = 400, 44, 12  # pixels
 _TOP, _RATE, _STRIP, _GAP, _FOOT = 18, 88, 26, 26, 20  # heights: of marks, rates, a strip of columns, its title, dates
 _PLOT = _WIDTH - _LEFT - _RIGHT
 _BADGE = 12  # pixels between the numbers of two marks
-_SHARES = ((1.0, "100 %"), (0.5, "50 %"), (0.0, "0 %"))
+_SHARES = ((1.0, "100%"), (0.5, "50%"), (0.0, "0%"))
 _ONE_COLUMN = 6  # pixels, at most
 
 

@@ -1,7 +1,4 @@
-"""The part of a report template's view about failures: by case, and by reason where several have the same.
-
-A case that fails on several runners is one entry; so are cases that all fail for the same reason. All text is escaped.
-"""
+"""The part of a report template's view about failures: one entry for each reason. All text is escaped."""
 
 from __future__ import annotations
 
@@ -10,105 +7,61 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import MAX_LISTED_NAMES
 from skillgym_action.model.verdicts import ASSERTION_FAILURE
-from skillgym_action.reports.markdown.rows import NAME, SUMMARY, Row, html_code, inline, left_out, title_of
+from skillgym_action.reports.markdown.rows import NAME, SUMMARY, Row, html_code, inline, left_out
 from skillgym_action.reports.markdown.sections import NO_ROWS, RowSection
 from skillgym_action.reports.template_values import NOTHING, markup
 from skillgym_action.reports.wording.failed_assertions import not_holding
+from skillgym_action.reports.wording.reasons import named_in_words, reason_of
 from skillgym_action.reports.wording.results import cause, suite_class
 from skillgym_action.text.escaping import one_line
 from skillgym_action.text.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from markupsafe import Markup
 
     from skillgym_action.model.result import Result
     from skillgym_action.reports.markdown.rows import RowBudget, Rows, SessionExcerpts
 
-Reason = tuple[str, str, str, tuple[tuple[str, str], ...]]
-_NAMED_CASES = 3
 _FEW = 3  # entries: there is room for as much evidence as in the summary
 _MESSAGE_CHARACTERS = 240
 _SAME_DETAIL = markup("The same assertions and evidence.")
-# Characters that a template adds to an entry, a row, a message, a block and a part. Estimates.
-_ENTRY, _ROW, _MESSAGE, _BLOCK, _PART = 45, 8, 6, 10, 52
+# Characters that a template adds to an entry, a row, a block and a part. Estimates.
+_ENTRY, _ROW, _BLOCK, _PART = 60, 8, 10, 52
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FailureGroup:
-    """Failures of one case, or of several with one reason. ``title``, ``notes`` and ``message`` may stand in HTML.
+    """Failures for one reason. ``title`` and ``names`` may stand in HTML.
 
-    ``message``: the first assertion that does not hold and why, or how many reasons there are. ``rows``: the
-    executions, without the case if there is one alone, with a message of their own unless it is the group's;
-    ``left_out`` counts the others.
+    ``title``: how many results, and the first assertion that does not hold and why; ``names``: cases and runners, and a
+    failure class. ``rows``: the results, with a message only if the title has none; ``left_out`` counts the others.
     """
 
     title: Markup
-    notes: Markup = NOTHING
-    message: Markup = NOTHING
+    names: Markup = NOTHING
     rows: tuple[Row, ...] = ()
     left_out: Markup = NOTHING
 
 
-def grouped(results: Iterable[Result], newly_failing: frozenset[int] = frozenset()) -> list[list[Result]]:
-    """Failed results by case, and cases by reason if all their failures have the same; newly failing ones first.
-
-    Cases whose failures have one class of the suite's are together, whatever the reasons.
-
-    In a group the first of each reason comes before others, so that a list that is cut has as many reasons as it can.
-    """
-    cases: dict[tuple[str, str], list[Result]] = {}
-    for result in results:
-        cases.setdefault((result.suite.path, result.case_id), []).append(result)
-    groups: dict[tuple[tuple[str, str] | None, Reason | None] | str, list[Result]] = {}
-    for case, own in cases.items():
-        reasons, classes = {_reason(result) for result in own}, {suite_class(result) for result in own}
-        by_reason = (None, reasons.pop()) if len(reasons) == 1 else (case, None)
-        groups.setdefault((classes.pop() if len(classes) == 1 else None) or by_reason, []).extend(own)
-    ordered = [_reasons_first(group, newly_failing) for group in groups.values()]
-    return sorted(ordered, key=lambda group: not any(result.index in newly_failing for result in group))
-
-
-def _reasons_first(group: Sequence[Result], newly_failing: frozenset[int]) -> list[Result]:
-    new_first = sorted(group, key=lambda result: result.index not in newly_failing)
-    firsts: dict[Reason, int] = {}
-    for result in new_first:
-        firsts.setdefault(_reason(result), id(result))
-    kept = set(firsts.values())
-    return sorted(new_first, key=lambda result: id(result) not in kept)
-
-
-def _reason(result: Result) -> Reason:
-    """All that reports say about why; evidence, which is different in each session, apart."""
-    found = cause(result)
-    outcomes = tuple((outcome.assertion, outcome.explanation) for outcome in not_holding(result))
-    return found.label, found.assertion or "", found.message.strip(), outcomes
-
-
 @dataclass(slots=True)
 class _Entry:
-    """An entry while it grows. ``shared``: all results have one reason; ``one_case``: all are of one case."""
+    """An entry while it grows. ``shared``: all results have the message of the title."""
 
     results: list[Result]
     title: Markup
-    notes: Markup
+    names: Markup
     shared: bool
-    one_case: bool
-    message: Markup = NOTHING
     rows: list[Row] = field(default_factory=list)
 
     def shown(self, row: Row) -> Row:
-        """The row without what the entry says already."""
-        own = replace(row, case=NOTHING) if self.one_case else row
-        return replace(own, message=NOTHING, assertion=NOTHING) if self.shared else own
+        """The row without what the title says already."""
+        return replace(row, message=NOTHING, assertion=NOTHING) if self.shared else row
 
     def strings(self, row: Row) -> Iterator[Markup]:
         """What is shown of a row."""
-        hidden = (
-            {"label"} | ({"case"} if self.one_case else set()) | ({"message", "assertion"} if self.shared else set())
-        )
-        return row.strings(frozenset(hidden))
+        return row.strings(frozenset({"label"} | ({"message", "assertion"} if self.shared else set())))
 
     def rows_shown(self) -> Iterator[Row]:
         """The rows as they are shown. Details that are those of the row before are not repeated."""
@@ -121,40 +74,28 @@ class _Entry:
 
 
 class FailureList:
-    """The list of failures, in steps: each adds what there is room for, so that names go after all evidence."""
+    """The list of failures, in steps: each adds what there is room for, so that titles go after all evidence."""
 
-    def __init__(self, groups: Sequence[Sequence[Result]], rows: Rows, budget: RowBudget, *, runners: int) -> None:
+    def __init__(self, groups: Sequence[Sequence[Result]], rows: Rows, budget: RowBudget) -> None:
         if len(groups) <= _FEW:
             rows = replace(rows, extent=replace(rows.extent, detail=SUMMARY.detail))
-        self._rows, self._budget, self._runners = rows, budget, runners
+        self._rows, self._budget = rows, budget
         self._groups = groups
         self._entries: list[_Entry] = []
+        self.number = sum(map(len, groups))
         self.is_cut = False  # some evidence has no room, though other parts of the report have
         for group in groups[: rows.extent.failures]:
-            entry = _Entry(
-                results=list(group),
-                title=self._title(group),
-                notes=self._notes(group),
-                shared=len(set(map(_reason, group))) == 1,
-                one_case=len({(result.suite.path, result.case_id) for result in group}) == 1,
-            )
-            if not budget.take((entry.title, entry.notes), _ENTRY):
+            shared = suite_class(group[0]) is None or len({cause(result).message for result in group}) == 1
+            entry = _Entry(results=list(group), title=_title(group), names=_names(group), shared=shared)
+            if not budget.take((entry.title, entry.names), _ENTRY):
                 break
             self._entries.append(entry)
-            for result in group[: rows.extent.lines]:
-                row = rows.brief(result)
-                if not budget.take(entry.strings(row), _ROW):
-                    break
-                entry.rows.append(row)
-
-    def add_messages(self) -> None:
-        """The first assertion of each that does not hold, and places as links."""
         for entry in self._entries:
-            message = _message(entry.results)
-            if not self._budget.take((message,), _MESSAGE):
-                return
-            entry.message = message
-            self._lengthen(entry, self._rows.reasoned, 0 if entry.shared else _MESSAGE)
+            for result in entry.results[: rows.extent.executions]:
+                row = rows.reasoned(result)
+                if not budget.take(entry.strings(row), _ROW):
+                    return
+                entry.rows.append(row)
 
     def add_details(self, excerpts: SessionExcerpts) -> None:
         """All assertions, then their evidence, then what the sessions left."""
@@ -164,7 +105,9 @@ class FailureList:
             for entry in self._entries:
                 self._lengthen(entry, self._rows.proven, _BLOCK, some)
             read = 0
-            for number in range(self._rows.extent.lines or MAX_LISTED_NAMES):  # first of each entry, then the next ones
+            for number in range(
+                self._rows.extent.executions or MAX_LISTED_NAMES
+            ):  # first of each entry, then the next ones
                 for entry in self._entries:
                     if number < len(entry.rows) and read < self._rows.extent.excerpts and not some.full:
                         read += 1
@@ -190,72 +133,44 @@ class FailureList:
 
     def section(self) -> RowSection:
         """All rows, with the number of failures that are in no entry."""
-        number = sum(map(len, self._groups))
-        if not number:
+        if not (number := self.number):
             return NO_ROWS
-        missing = number - sum(len(entry.results) for entry in self._entries)
-        several = len(self._groups) > 1 and len(self._groups) < number
+        absent = self._groups[len(self._entries) :]
+        results = counted(sum(map(len, absent)), "result")
+        missing = markup(f"and {counted(len(absent), 'more reason')} with {results}") if absent else NOTHING
         return RowSection(
-            title=markup(counted(number, "failure") + (f" in {len(self._groups):,} groups" if several else "")),
+            title=markup(f"{counted(number, 'result')} for {counted(len(self._groups), 'reason')}"),
             rows=tuple(row for entry in self._entries for row in entry.rows),
-            left_out=left_out(missing, "failure"),
+            left_out=missing,
         )
 
     def groups(self) -> Iterator[FailureGroup]:
         """The entries."""
         for entry in self._entries:
-            missing = len(entry.results) - len(entry.rows)
+            missing = len(entry.results) - len(entry.rows) if len(entry.rows) > 1 else 0
             yield FailureGroup(
                 title=entry.title,
-                notes=entry.notes,
-                message=entry.message,
+                names=entry.names,
                 rows=tuple(entry.rows_shown()),
-                left_out=markup(f"and {counted(missing, 'more execution')}") if missing else NOTHING,
+                left_out=left_out(missing, "result"),
             )
 
-    def _title(self, group: Sequence[Result]) -> Markup:
-        # By path: suites of one name are different ones, and a suite is not hashable if its metadata is not.
-        cases = {(result.suite.path, result.case_id): result for result in group}
-        names = [self._case(result) for result in list(cases.values())[:_NAMED_CASES]]
-        title = markup("<b>") + markup(", ").join(names) + markup("</b>")
-        if len(cases) > _NAMED_CASES:
-            title += markup(f" and {counted(len(cases) - _NAMED_CASES, 'more case')}")
-        runners = list(dict.fromkeys(result.runner.id for result in group if result.runner))
-        if self._runners > 1 and runners:
-            shown = markup(", ").join(html_code(runner) for runner in runners[:_NAMED_CASES])
-            more = f" and {counted(len(runners) - _NAMED_CASES, 'more runner')}" if len(runners) > _NAMED_CASES else ""
-            title += markup(" on ") + shown + markup(more)
-        return title
 
-    def _case(self, result: Result) -> Markup:
-        name = html_code(result.case_id) + title_of(result)
-        return inline(result.suite.name, NAME) + markup(" › ") + name if self._rows.several else name  # noqa: RUF001
-
-    def _notes(self, group: Sequence[Result]) -> Markup:
-        """What the title should say besides names: what is new, how many sessions passed, a failure class."""
-        rows = [self._rows.brief(result) for result in group[:1]] if len(group) == 1 else []
-        new = sum(result.index in self._rows.newly_failing for result in group)
-        notes = []
-        if new:
-            notes.append(markup("new" if new == len(group) else f"{new:,} new"))
-        labels = {cause(result).label for result in group}
-        notes += [inline(label, NAME) for label in labels - {ASSERTION_FAILURE.label} if len(labels) == 1]
-        notes += [row.sessions for row in rows if row.sessions]
-        if len(group) > 1:
-            reasons = len(set(map(_reason, group)))
-            words = f"the same reason {len(group):,} times" if reasons == 1 else f"{reasons:,} reasons, the first:"
-            notes.append(markup(words))
-        return markup(" · ").join(notes)
-
-
-def _message(group: Sequence[Result]) -> Markup:
-    """The reason of the first; all of an entry have it, or rows say theirs.
-
-    On one line, with the beginning of its other lines: they have the values.
-    """
+def _title(group: Sequence[Result]) -> Markup:
+    """``3 results: file:out.txt exists: there is no such file``, on one line with the beginning of other lines."""
     reason = cause(group[0])
     lines = (one_line(line).strip() for line in reason.message.splitlines())
     text = inline(" · ".join(line for line in lines if line), _MESSAGE_CHARACTERS)
     others = len(not_holding(group[0])) - bool(reason.assertion)
     more = f" (and {counted(others, 'more assertion')})" if reason.assertion and others > 0 else ""
-    return (html_code(reason.assertion) + markup(": ") if reason.assertion else NOTHING) + text + markup(more)
+    number = markup(f"<b>{counted(len(group), 'result')}:</b> ")
+    class_ = inline(reason.label, NAME) + markup(" · ") if reason.label != ASSERTION_FAILURE.label else NOTHING
+    name = html_code(reason.assertion) + markup(": ") if reason.assertion else NOTHING
+    return number + class_ + name + text + markup(more)
+
+
+def _names(group: Sequence[Result]) -> Markup:
+    """Cases and runners; where the suite's class is all that they share, also how many messages there are."""
+    messages = len({(*reason_of(result), cause(result).message) for result in group}) if suite_class(group[0]) else 1
+    note = f"; {messages:,} messages, the first is above" if messages > 1 else ""
+    return inline(f"{named_in_words(group)}{note}")

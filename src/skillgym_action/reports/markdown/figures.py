@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.comparison import is_flaky, samples_of
 from skillgym_action.model.limits import COMMIT_CHARACTERS
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
-from skillgym_action.model.verdicts import RED, Status
-from skillgym_action.reports.markdown.failures import grouped
-from skillgym_action.reports.markdown.rows import NAME, code, inline, left_out, linked, while_it_fits
+from skillgym_action.model.verdicts import Status
+from skillgym_action.reports.markdown.rows import NAME, code, inline, linked
 from skillgym_action.reports.markdown.statements import NO_BREAK, NO_TABLE, Table
 from skillgym_action.reports.template_values import NOTHING, markup
+from skillgym_action.reports.wording.first_glance import FirstGlance
 from skillgym_action.reports.wording.plan import attempt_sentences, selection_sentences
 from skillgym_action.reports.wording.rates import (
     MEANS_NOTE,
     OTHER_CASES_NOTE,
-    comparison_fact,
+    VERDICTS,
+    comparison_verdict,
     rate_cell,
     rate_sentences,
+    rates_compared,
     trigger_sentences,
 )
-from skillgym_action.reports.wording.results import (
-    cause,
-    counts_by_status,
-    counts_in_words,
-    further_reasons,
-    headline,
-    is_cut_off,
-    judge_name,
-    verdict,
-)
+from skillgym_action.reports.wording.reasons import by_reason
+from skillgym_action.reports.wording.results import cause, judge_name
 from skillgym_action.reports.wording.results_apart import quarantine_fact, reused_fact
+from skillgym_action.reports.wording.results_table import attempts_of
 from skillgym_action.text.escaping import clipped, markdown_inline
 from skillgym_action.text.words import amount, counted, duration, money
 
@@ -47,11 +40,11 @@ if TYPE_CHECKING:
     from skillgym_action.model.report import RunReport
     from skillgym_action.model.result import Result
     from skillgym_action.model.runner import Runner
-    from skillgym_action.reports.markdown.rows import Row, RowBudget, Rows
+    from skillgym_action.reports.markdown.rows import Row
+    from skillgym_action.reports.wording.first_glance import Tone
 
-MAX_MATRIX_RUNNERS = 8  # columns of the table of cases and runners in the summary
-MAX_MATRIX_CASES = 300  # rows of it
-ALL_DETAILS = f"all{NO_BREAK}details"
+MAX_GRID_CASES = 300  # rows of the table of cases in the summary
+ALL_RESULTS = "all results"
 DIGEST = 12  # characters
 SIGNS = {
     Status.PASSED: "✅",
@@ -61,22 +54,14 @@ SIGNS = {
     Status.ERRORED: "⚠️",
     Status.SKIPPED: "⏭️",
 }
-WORDS = {
-    Status.PASSED: "passed",
-    Status.FAILED: "failed",
-    Status.EXPECTED_FAILED: "failed as expected",
-    Status.UNEXPECTED_PASSED: "unexpected pass",
-    Status.ERRORED: "not judged",
-    Status.SKIPPED: "skipped",
-}
-_TITLE_SIGNS = {"passed": "✅", "failed": "❌", "inconclusive": "⚠️", "not-gated": "⚪", "unverified": "❔"}
+TONES: dict[Tone, str] = {"good": "✅", "bad": "❌", "odd": "⚠️", "shown": "\u2139\ufe0f"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportTotals:
     """Results by status and by the id of their runner; those that never had one are under an empty id.
 
-    ``failures``: the failed ones in groups, see ``failures.grouped``.
+    ``failures``: the failed ones in groups, see ``reasons.by_reason``.
     """
 
     report: RunReport
@@ -85,6 +70,7 @@ class ReportTotals:
     failures: list[list[Result]]
     by_runner: dict[str, list[Result]]
     runner_totals: dict[str, Totals]
+    glance: FirstGlance
 
     @classmethod
     def of(cls, report: RunReport) -> ReportTotals:
@@ -99,14 +85,14 @@ class ReportTotals:
         for result in report.deciding_nothing:
             others.setdefault(result.runner.id if result.runner else "", []).append(result)
         repetitions = report.sampled_repetitions
-        comparison = report.comparison
-        new = frozenset(pair.after.index for pair in comparison.newly_failing) if comparison else frozenset()
-        groups = grouped(by_status[Status.FAILED], new)
+        glance = FirstGlance(report)
+        groups = by_reason(by_status[Status.FAILED], glance.newly_failing)
         by_status[Status.FAILED] = [result for group in groups for result in group]
         by_status[Status.ERRORED].sort(key=lambda result: cause(result).label)
         by_status[Status.UNEXPECTED_PASSED].sort(key=lambda result: result.suite.format)
         return cls(
             report=report,
+            glance=glance,
             totals=report.totals(),
             by_status=by_status,
             failures=groups,
@@ -119,76 +105,83 @@ class ReportTotals:
     # --- the head -----------------------------------------------------------------------------------
 
     def title(self) -> Markup:
-        """The verdict."""
-        totals, report = self.totals, self.report
-        counts = f"{totals.green:,} of {totals.executions:,} green" if totals.executions else "nothing ran"
-        if (word := verdict(report)) == "not-gated":
-            counts = counts_in_words(totals)
-        sign = _TITLE_SIGNS["inconclusive" if is_cut_off(report) and word != "failed" else word]
-        return markup(f"{sign} {headline(report).capitalize()}: {counts}")
+        """Better or worse, with its sign."""
+        title = inline(self.glance.title, 2 * NAME).replace(" → ", f" →{NO_BREAK}")
+        return markup(f"{TONES[self.glance.tone]} ") + title
 
-    def tally(self) -> Markup:
-        """How many of each status."""
-        words = [f"{SIGNS[status]} {words}" for status, words in counts_by_status(self.totals)]
-        words += [f"🔀 {self.totals.flaky:,} flaky"] if self.totals.flaky else []
-        words += [f"🚧 {apart}"] if (apart := quarantine_fact(self.report)) else []
-        words += [f"📦 {reused}"] if (reused := reused_fact(self.report)) else []
-        return _listed(iter(words))
+    def parts(self) -> Markup:
+        """What became of the results, and the link to the report."""
+        news = inline(self.glance.news())
+        found = [markup(f"**{news}**") if news else NOTHING, inline(self.glance.others()), self.report_link()]
+        return markup(" ").join(filter(None, found))
 
     def facts(self) -> Markup:
-        """Size, time, cost, and what changed."""
-        return _listed(self._facts())
+        """Sums of this run: attempts, cost, tokens, time, commits."""
+        return markup(" · ").join(self._facts())
 
-    def _facts(self) -> Iterator[str]:
-        totals, comparison = self.totals, self.report.comparison
-        if len(self.report.suites) > 1:
-            yield counted(len(self.report.suites), "suite")
-        yield duration(self.report.duration_ms)
-        if totals.cost_usd is not None or not totals.cost_complete:
-            yield f"cost {money(totals.cost_usd, complete=totals.cost_complete)}"
-            tokens = totals.tokens.total_tokens
-            yield "tokens unknown" if tokens is None else f"{amount(tokens)} tokens"
+    def _facts(self) -> Iterator[Markup]:
+        totals, report = self.totals, self.report
+        yield markup(counted(attempts_of(report.all_results), "attempt"))
         if totals.retries:
-            yield counted(totals.retries, "retry", "retries")
-        if comparison:
-            yield comparison_fact(comparison)
+            yield markup(counted(totals.retries, "retry", "retries"))
+        if apart := ", ".join(filter(None, (quarantine_fact(report), reused_fact(report)))):
+            yield markup(apart)
+        if totals.cost_usd is not None or not totals.cost_complete:
+            yield markup(f"cost {money(totals.cost_usd, complete=totals.cost_complete)}")
+            tokens = totals.tokens.total_tokens
+            yield markup("tokens unknown" if tokens is None else f"{amount(tokens)} tokens")
+        yield markup(duration(report.duration_ms))
+        if report.commit:
+            yield self._commit(report.commit)
+        if report.comparison:
+            base = report.comparison.base_commit
+            named = (self._commit(base) if base else NOTHING, code(report.comparison.base_id))
+            yield markup("compared with ") + markup(" ").join(filter(None, named))
+        if run := self.run():
+            yield run
+
+    def _commit(self, commit: str) -> Markup:
+        links = self.report.links
+        return linked(code(commit[:COMMIT_CHARACTERS]), links.commit_address(commit) if links else None)
 
     def reasons(self) -> Iterator[Markup]:
-        """Reasons of the decision that do not repeat the counts."""
-        yield from map(inline, further_reasons(self.report, self.totals))
-
-    def coverage(self) -> Markup:
-        """How many of those that ran have a verdict."""
-        totals = self.totals
-        return markup(f"{totals.judged:,} of {totals.executions - totals.counts[Status.SKIPPED]:,} judged")
+        """Reasons of the decision that neither the title nor the line below it has."""
+        yield from map(inline, self.glance.reasons())
 
     def run(self) -> Markup:
         """A link to the workflow run, which shows the job summary."""
         links = self.report.links
-        return linked(markup(f"Job{NO_BREAK}summary"), links.run) if links and links.run else NOTHING
+        return linked(markup(ALL_RESULTS), links.run) if links and links.run else NOTHING
 
-    def artifacts(self) -> Markup:
+    def report_link(self) -> Markup:
         """A link to the artifacts of the workflow run, where a workflow uploads the HTML report."""
         links = self.report.links
-        title = f"HTML{NO_BREAK}report{NO_BREAK}and{NO_BREAK}artifacts"
-        return linked(markup(title), f"{links.run}#artifacts") if links and links.run else NOTHING
+        found = linked(markup("Open the report"), f"{links.run}#artifacts") if links and links.run else NOTHING
+        return markup(f"**{found}**") if found else NOTHING
 
     # --- rates --------------------------------------------------------------------------------------
 
-    def rates(self, *, whole: bool = True) -> Iterator[Markup]:
-        """The rate over all runners in words; by case, so that runners are no independent samples.
+    def notes(self) -> Iterator[Markup]:
+        """Which attempt of the job ran the sessions, the rates of trigger queries, and which cases were selected."""
+        found = (*attempt_sentences(self.report), *trigger_sentences(self.report), *selection_sentences(self.report))
+        yield from (inline(f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in found)
 
-        Not ``whole``: only what explains the table. First which attempt of the job ran the sessions.
-        """
-        yield from (inline(f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in attempt_sentences(self.report))
-        notes = [OTHER_CASES_NOTE] if any("†" in rate_cell(totals) for totals in self.runner_totals.values()) else []
+    def certainty(self) -> Iterator[Markup]:
+        """How sure the rates are: of each runner, of all by case, so that runners are no independent samples."""
+        if not self.totals.executions:
+            return
+        comparison = self.report.comparison
+        if comparison:
+            before, after = rates_compared(comparison)
+            yield inline(f"{before}{comparison.base_id}{after}")
+            yield inline(f"{VERDICTS[comparison.verdict]}: {comparison_verdict(comparison) or 'see above'}.")
+        cells = {name: rate_cell(totals) for name, totals in self.runner_totals.items()}
+        if len(cells) > 1:
+            yield from (inline(f"{name or '—'}: {cell} of attempts pass.") for name, cell in cells.items())
+        notes = [OTHER_CASES_NOTE] if any("†" in cell for cell in cells.values()) and len(cells) > 1 else []
         notes += [MEANS_NOTE] if any(len(result.attempts) > 1 for result in self.report.results) else []
-        sentences = rate_sentences(self.totals, self.report) if whole else ()
-        for sentence in (*sentences, *notes) if self.totals.executions else ():
-            text = sentence[:1].upper() + sentence[1:] + "."
-            yield inline(text) if "@" in text else markup(text)  # pass@5 must not mention a user named 5
-        of_run = (*trigger_sentences(self.report), *selection_sentences(self.report))
-        yield from (inline(f"{sentence}.") for sentence in of_run)
+        for sentence in (*rate_sentences(self.totals, self.report), *notes):
+            yield inline(sentence[:1].upper() + sentence[1:] + ".")
 
     # --- provenance ---------------------------------------------------------------------------------
 
@@ -216,18 +209,11 @@ class ReportTotals:
             yield inline(f"slowed by {line}", 2 * NAME)
         if digest := _digest(report):
             yield markup("suites ") + code(digest)
-        if report.commit:
-            address = links.commit_address(report.commit) if links else None
-            yield markup("commit ") + linked(code(report.commit[:COMMIT_CHARACTERS]), address)
         yield markup("run ") + linked(code(report.id), links.run if links else None)
 
     def tool(self) -> Markup:
         """This program and its version."""
         return markup(f"skillgym-action {markdown_inline(self.report.version)}")
-
-
-def _listed(facts: Iterator[str]) -> Markup:
-    return markup(" · ".join(fact.replace(" ", NO_BREAK) for fact in facts))
 
 
 def _digest(report: RunReport) -> str | None:
@@ -238,7 +224,6 @@ def _digest(report: RunReport) -> str | None:
     return hashlib.sha256("\n".join(lines).encode(errors="replace")).hexdigest()[:DIGEST]
 
 
-_CELLS = 30  # characters that a template adds to a row
 _UNKNOWN = frozenset({"", "—", "unknown"})
 Cells = tuple["Markup", ...]
 
@@ -250,91 +235,6 @@ def _rule(text_columns: int, number_columns: int) -> Markup:
 def _known(head: Sequence[str], rows: Sequence[Cells]) -> list[int]:
     """The columns of which at least one cell says something."""
     return [number for number in range(len(head)) if any(str(row[number]) not in _UNKNOWN for row in rows)]
-
-
-def runners_table(figures: ReportTotals, budget: RowBudget) -> Table:
-    """A row per runner, and their sum, unless that is the same. Columns without a known value are left out."""
-    if not figures.totals.executions:
-        return NO_TABLE
-    words = ["Runner", "Passed", "Failed", "Other", f"Pass{NO_BREAK}rate [95{NO_BREAK}%]", "Cost", "Tokens", "Time"]
-    total = _sums(markup("All"), figures.totals)
-    shown = _known(words, [total])
-    lines = (_sums(code(name) or markup("—"), totals) for name, totals in figures.runner_totals.items())
-    few = (tuple(cells[number] for number in shown) for cells in lines)
-    rows = while_it_fits(few, budget, _CELLS, tuple)
-    missing = len(figures.runner_totals) - len(rows)
-    if len(rows) != 1 or missing:
-        sums = (markup("<br>").join(f"**{line}**" for line in total[number].split("<br>") if line) for number in shown)
-        rows = (*rows, tuple(map(markup, sums)))
-    return Table(
-        head=tuple(markup(words[number]) for number in shown),
-        rule=markup("|" + "".join("---|" if number in (0, 3) else "--:|" for number in shown)),
-        rows=rows,
-        left_out=left_out(missing, "runner"),
-    )
-
-
-def _sums(name: Markup, totals: Totals) -> Cells:
-    """The cells of a row. What neither passed nor failed shares a cell, so that the table is narrow."""
-    counts = [f"{totals.counts[status]:,}" for status in (Status.PASSED, Status.FAILED)]
-    others = [status for status in SIGNS if status not in (Status.PASSED, Status.FAILED) and totals.counts[status]]
-    other = "<br>".join(f"{totals.counts[status]:,}{NO_BREAK}{WORDS[status]}" for status in others)
-    cost = money(totals.cost_usd, complete=totals.cost_complete).replace(" ", NO_BREAK)
-    time = re.sub(r"(\d) ", rf"\1{NO_BREAK}", duration(totals.duration_ms))  # may break between its units
-    rate, tokens = rate_cell(totals).replace(" ", NO_BREAK), amount(totals.tokens.total_tokens)
-    return (name, *map(markup, (*counts, other, rate, cost, tokens, time)))
-
-
-def matrix(figures: ReportTotals, rows: Rows, budget: RowBudget) -> Table:
-    """A row per case and a column per runner, those with a failure first; none for a single runner."""
-    runners = [runner.id for runner in figures.report.runners]
-    if len(runners) < 2:  # noqa: PLR2004
-        return NO_TABLE
-    cases: dict[tuple[str, str], dict[str, Result]] = {}
-    for result in figures.report.results:
-        if result.runner:
-            cases.setdefault((result.suite.path, result.case_id), {})[result.runner.id] = result
-    ordered = sorted(cases.values(), key=lambda own: not _is_red(own))
-    columns = runners[:MAX_MATRIX_RUNNERS]
-    lines = (_case_line(own, columns, rows) for own in ordered[:MAX_MATRIX_CASES])
-    shown = while_it_fits(lines, budget, _CELLS, tuple)
-    missing = ordered[len(shown) :]
-    return Table(
-        head=tuple(map(markup, ("Case", *(code(runner) for runner in columns)))),
-        rule=_rule(1 + len(columns), 0),
-        rows=shown,
-        left_out=_left_out_of_matrix(missing, len(runners) - len(columns)),
-    )
-
-
-def _is_red(own: dict[str, Result]) -> bool:
-    return any(result.status in RED for result in own.values())
-
-
-def _case_line(own: dict[str, Result], columns: Sequence[str], rows: Rows) -> Cells:
-    first = next(iter(own.values()))
-    return (rows.case(first), *(_cell(own.get(runner), rows) for runner in columns))
-
-
-def _cell(result: Result | None, rows: Rows) -> Markup:
-    if result is None:
-        return markup("not run")
-    samples = samples_of(result, rows.repetitions)
-    words = [f"{SIGNS[result.status]}{NO_BREAK}{WORDS[result.status].replace(' ', NO_BREAK)}"]
-    words += [f"{samples} sessions".replace(" ", NO_BREAK)] if samples.judged > 1 else []
-    words += ["flaky"] if is_flaky(result, rows.repetitions) else []
-    words += ["**new**"] if result.index in rows.newly_failing else []
-    return markup(", ".join(words))
-
-
-def _left_out_of_matrix(missing: Sequence[dict[str, Result]], runners: int) -> Markup:
-    parts = []
-    if missing:
-        words = "" if any(map(_is_red, missing)) else " without a failure"
-        parts.append(counted(len(missing), "case") + words)
-    if runners > 0:
-        parts.append(counted(runners, "runner"))
-    return markup(f"{' and '.join(parts)} left out") if parts else NOTHING
 
 
 def passed_table(found: Sequence[Row], scores: Markup) -> Table:

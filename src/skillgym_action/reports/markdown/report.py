@@ -18,7 +18,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, FileSyste
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.model.limits import COMMENT_CHARACTERS, MAX_SUMMARY_BYTES
 from skillgym_action.model.version import __version__
-from skillgym_action.reports.markdown.figures import ALL_DETAILS, ReportTotals
+from skillgym_action.reports.markdown.figures import ALL_RESULTS, ReportTotals
 from skillgym_action.reports.markdown.rows import COMMENT, SUMMARY, RowBudget, SessionExcerpts, inline, linked
 from skillgym_action.reports.markdown.view import verdict_of, view_of
 from skillgym_action.reports.template_values import NOTHING, markup
@@ -128,9 +128,9 @@ def comment(
 def _running_view(run: RunProgress) -> RunningView:
     title = f"⏳ Running: {run.done:,} of {run.total:,}"
     if run.ended:
-        title = "⚠️ Inconclusive: the run ended before its report"
+        title = "⚠️ Not tested: the run ended before its report"
     return RunningView(
-        title=markup(title), spent=inline(run.spent), run=linked(markup(ALL_DETAILS), run.run) if run.run else NOTHING
+        title=markup(title), spent=inline(run.spent), run=linked(markup(ALL_RESULTS), run.run) if run.run else NOTHING
     )
 
 

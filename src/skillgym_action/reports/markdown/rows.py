@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import ArtifactSource, SessionArtifacts
     from skillgym_action.reports.wording.results import Cause
 
-MAX_COMMENT_FAILURES = 10  # entries of failures in the comment: cases, or several with the same reason
-MAX_COMMENT_LINES = 6  # of any other list of the comment, and executions in one entry
-MAX_COMMENT_EVIDENCE_CHARACTERS = 6_000  # of everything that is folded below failures in the comment
+MAX_COMMENT_FAILURES = 100  # reasons in the comment
+MAX_COMMENT_LINES = 6  # of any other list of the comment
+MAX_COMMENT_EVIDENCE_CHARACTERS = 31_000  # of everything that is folded below reasons in the comment
+MAX_COMMENT_EXCERPTS = 10  # results whose stored sessions are read for the comment
 MAX_SUMMARY_EXCERPTS = 40  # executions whose stored sessions are read for the summary
 MAX_SUMMARY_DIFF_CHARACTERS = 4_000  # of one execution
 MAX_SUMMARY_COMMANDS = 15  # last ones of one execution
@@ -110,13 +111,14 @@ def _lines_without(hidden: frozenset[str]) -> Callable[[Row], tuple[Markup, ...]
 class ReportExtent:
     """How much of a run a report shows where there is room; None: everything.
 
-    ``failures``: entries in the list of failures; ``lines``: lines of any other list, and executions in one entry;
+    ``failures``: entries in the list of failures; ``executions`` in one entry; ``lines``: lines of any other list;
     ``names``: cases of one kind of change. Of one execution: ``detail``: characters of its assertions with their
     evidence; ``answer`` and ``diff``: characters; ``commands``: the last ones. ``evidence``: characters of all that.
     ``excerpts``: executions with answer, commands and diff. ``whole``: also what is green, and the table of cases.
     """
 
     failures: int | None = None
+    executions: int | None = None
     lines: int | None = None
     names: int = MAX_COMPARED_CASES
     detail: int = 1_500
@@ -203,10 +205,6 @@ class Rows:
             artifacts=artifacts,
         )
 
-    def troubled(self, result: Result) -> Row:
-        """A row with its reason and the folder with the logs that the remedy names."""
-        return self.reasoned(result, artifacts=code(result.directory or ""))
-
     def detailed(self, result: Result) -> Row:
         """A row with its whole reason."""
         return self.reasoned(result, detail=self._detail(result, evidence=False))
@@ -247,7 +245,7 @@ class Rows:
         line = _EXPECTATIONS.get(result.suite.format, "the expectation")
         edit = markup(markdown_code_block(f"- {line}", "diff"))
         samples = samples_of(result, self.repetitions)
-        sessions = markup(f"{samples} sessions passed") if samples.is_mixed else NOTHING
+        sessions = markup(f"{samples} attempts passed") if samples.is_mixed else NOTHING
         return replace(self.brief(result), place=self.place(location_of(result)), edit=edit, sessions=sessions)
 
     def findings(self, result: Result, id_: str) -> Markup:
@@ -267,7 +265,7 @@ class Rows:
         return markup(f"{inline(result.suite.name, NAME)} › {case}") if self.several else case  # noqa: RUF001
 
     def _sessions(self, result: Result) -> Markup:
-        """Of what passed: whether it is flaky, and how many sessions passed unless all did."""
+        """Of what passed: whether it is flaky, and how many attempts passed unless all did."""
         words = ["flaky"] if is_flaky(result, self.repetitions) else []
         words += [sessions_passed(result, self.repetitions)] if samples_of(result, self.repetitions).is_mixed else []
         return markup(", ".join(words))
@@ -325,6 +323,7 @@ def linked(text: Markup, address: str | None) -> Markup:
 Item = TypeVar("Item")
 COMMENT = ReportExtent(
     failures=MAX_COMMENT_FAILURES,
+    executions=1,
     lines=MAX_COMMENT_LINES,
     names=MAX_COMMENT_LINES,
     detail=700,
@@ -332,7 +331,7 @@ COMMENT = ReportExtent(
     commands=3,
     diff=0,
     evidence=MAX_COMMENT_EVIDENCE_CHARACTERS,
-    excerpts=MAX_COMMENT_FAILURES,
+    excerpts=MAX_COMMENT_EXCERPTS,
     whole=False,
 )
 

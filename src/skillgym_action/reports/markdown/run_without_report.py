@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.limits import COMMENT_CHARACTERS, COMMIT_CHARACTERS, MAX_SUMMARY_BYTES
-from skillgym_action.reports.markdown.figures import ALL_DETAILS
+from skillgym_action.reports.markdown.figures import ALL_RESULTS
 from skillgym_action.reports.markdown.report import environment, first_lines, report_line, size_in_bytes
 from skillgym_action.reports.markdown.rows import RowBudget, Rows, code, inline, left_out, linked, while_it_fits
 from skillgym_action.reports.template_values import NOTHING, markup
@@ -27,16 +27,17 @@ if TYPE_CHECKING:
 
 MAX_RUN_WITHOUT_REPORT_PROBLEMS = 50  # of a run that ended without a report, in the job summary and the comment
 _TITLES: dict[int, str] = {
-    ExitCode.INVALID_INPUT: "❌ Error: nothing was judged",
-    ExitCode.INCONCLUSIVE: "⚠️ Inconclusive: the run ended without a report",
+    ExitCode.INVALID_INPUT: "❌ Not run: nothing was tested",
+    ExitCode.INCONCLUSIVE: "⚠️ Not tested: the run ended without a report",
     ExitCode.CANCELLED: "⚠️ Cancelled: the run ended without a report",
     ExitCode.INTERNAL_ERROR: "❌ Internal error",
 }
-_FAILED_AFTER_REPORT = "⚠️ Inconclusive: the run failed after its report"
+_FAILED_AFTER_REPORT = "⚠️ Not sure: the run failed after its report"
 _RUN = re.compile(r"^<!-- run: (\d{1,18}/\d{1,9}) -->\n", re.MULTILINE)
 _REPORT = re.compile(r"^<!-- skillgym-action-report: ([0-9a-f]{40,64}|unknown) -->\n", re.MULTILINE)
 _END = "\n<!-- skillgym-action-report-end -->"
-_HEADING = re.compile(r"^## ([^<>&@\[\]`*_|#$\\:/\n]{1,60}: [^<>&@\[\]`*_|#$\\:/\n]{1,100})$", re.MULTILINE)
+_PLAIN = r"[^<>&@\[\]`*_|#$\\:/\n]"
+_HEADING = re.compile(rf"^## ({_PLAIN}{{1,100}}(?:: {_PLAIN}{{1,100}})?)$", re.MULTILINE)
 _HEAD_CHARACTERS = 1_000  # in which the hidden lines of a comment are
 
 
@@ -132,7 +133,7 @@ def _view_of(end: RunWithoutReport, budget: RowBudget, links: Links | None) -> R
         commit = linked(code(links.commit[:COMMIT_CHARACTERS]), links.commit_address(links.commit))
         facts.insert(0, markup("commit ") + commit)
     if links and links.run:
-        facts.append(linked(markup(ALL_DETAILS), links.run))
+        facts.append(linked(markup(ALL_RESULTS), links.run))
     return RunWithoutReportView(
         title=markup(title),
         facts=markup(" · ").join(facts),

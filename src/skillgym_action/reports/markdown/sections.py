@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.comparison import samples_of
 from skillgym_action.model.limits import COMMIT_CHARACTERS, MAX_LISTED_NAMES
 from skillgym_action.model.result import FINDINGS, findings_of_kind
-from skillgym_action.model.verdicts import RED, TROUBLES, Status
+from skillgym_action.model.verdicts import RED, TROUBLES
 from skillgym_action.reports.markdown.rows import NAME, Row, code, inline, left_out, linked, while_it_fits
 from skillgym_action.reports.markdown.statements import NO_LINES, Block, block
 from skillgym_action.reports.template_values import NOTHING, markup
-from skillgym_action.reports.wording.results import CHANGES, NOUNS, cause, suites_from
+from skillgym_action.reports.wording.reasons import by_reason, named_in_words
+from skillgym_action.reports.wording.results import CHANGES, cause, suites_from
 from skillgym_action.text.escaping import clipped
 from skillgym_action.text.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from markupsafe import Markup
 
@@ -38,20 +38,6 @@ class RowSection:
 
     title: Markup = NOTHING
     rows: tuple[Row, ...] = ()
-    left_out: Markup = NOTHING
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Group:
-    """Errored executions with one cause, and what to do about it. ``left_out`` counts those not in ``rows``.
-
-    ``message``: that of the first; rows have theirs if it is another one.
-    """
-
-    title: Markup
-    remedy: Markup
-    message: Markup
-    rows: tuple[Row, ...]
     left_out: Markup = NOTHING
 
 
@@ -90,50 +76,24 @@ def section_of(
     return RowSection(title=markup(counted(len(results), *nouns)), rows=rows, left_out=missing)
 
 
-def lengthened(
-    section: RowSection, results: Sequence[Result], row: Callable[[Result], Row], budget: RowBudget
-) -> RowSection:
-    """The section with longer rows, as many of them as there is room for."""
-    rows: list[Row] = []
-    for result, before in zip(results, section.rows, strict=False):
-        after = before if budget.full else row(result)
-        rows.append(after if budget.grow(before.strings(), after.strings(), _MESSAGE) else before)
-    return replace(section, rows=tuple(rows))
+def no_results_of(results: Sequence[Result], budget: RowBudget) -> Block:
+    """Results that the run lacks: a line for each cause, with what to do."""
+    causes = by_reason(results)
+    title = markup(counted(len(results), "result") + (" is missing" if len(results) == 1 else " are missing"))
+    return block(title, map(_no_results, causes), len(causes), budget, noun="cause") if causes else NO_LINES
 
 
-def first_of_each_cause(results: Sequence[Result], most: int | None) -> list[Result]:
-    """At ``most`` so many results of each cause; ``results`` are ordered by it."""
-    groups = groupby(results, key=lambda result: cause(result).label)
-    return [result for _, group in groups for result in islice(group, most)]
-
-
-def errored_of(
-    section: RowSection, shown: Sequence[Result], results: Sequence[Result]
-) -> tuple[RowSection, tuple[Group, ...]]:
-    """The section of all errored ``results``, whose rows are those of ``shown``, and its rows by their cause.
-
-    What is left out is counted once: by the group of its cause, by the section if that group is not there.
-    """
-    rows, counts = section.rows, Counter(cause(result).label for result in results)
-    groups = tuple(_groups(rows, shown, counts))
-    absent = sum(counts.values()) - sum(counts[label] for label in {cause(one).label for one in shown[: len(rows)]})
-    title = markup(counted(len(results), *NOUNS[Status.ERRORED])) if results else NOTHING
-    return replace(section, title=title, left_out=left_out(absent, "row")), groups
-
-
-def _groups(rows: Sequence[Row], shown: Sequence[Result], counts: Mapping[str, int]) -> Iterator[Group]:
-    remedies = {kind.label: kind.remedy for kind in TROUBLES.values()}
-    pairs = zip(rows, shown, strict=False)
-    for label, group in groupby(pairs, key=lambda pair: cause(pair[1]).label):
-        found = tuple(row for row, _ in group)
-        message, missing = found[0].message, counts[label] - len(found)
-        yield Group(
-            title=inline(label, NAME) + markup(f" ({counts[label]:,})"),
-            remedy=inline(remedies.get(label, "")),
-            message=message,
-            rows=tuple(replace(row, message=NOTHING) if row.message == message else row for row in found),
-            left_out=markup(f"and {missing:,} more") if missing else NOTHING,
-        )
+def _no_results(results: Sequence[Result]) -> Markup:
+    """``**3 results:** Rate limit: 429 …; remedy (a, b, c on haiku, 3 tries; logs in …)``."""
+    first, found = results[0], cause(results[0])
+    kind = next((kind for kind in TROUBLES.values() if kind.label == found.label), None)
+    number = markup(f"**{counted(len(results), 'result')}:** ")
+    message = inline(f"{found.label}: {found.message.strip().partition(chr(10))[0]}")
+    remedy = inline(f"; {kind.remedy}") if kind else NOTHING
+    tries = max(len(result.attempts) for result in results)
+    facts = [inline(named_in_words(results)), *([markup(counted(tries, "try", "tries"))] if tries > 1 else [])]
+    facts += [markup("logs in ") + code(first.directory)] if first.directory else []
+    return number + message + remedy + markup(" (") + markup("; ").join(facts) + markup(")")
 
 
 def unexpected_note(results: Sequence[Result], repetitions: int | None) -> Markup:
@@ -151,7 +111,7 @@ def unexpected_note(results: Sequence[Result], repetitions: int | None) -> Marku
             "If all of them should pass, remove this expectation; if only some pass, the case is not reliable yet."
         )
     return markup(
-        "Some sessions passed although the case is expected to fail, the others failed: the case is not "
+        "Some attempts passed although the case is expected to fail, the others failed: the case is not "
         "reliable yet. Remove this expectation when all sessions should pass."
     )
 

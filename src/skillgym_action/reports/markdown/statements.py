@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.reports.markdown.rows import code, inline, left_out, linked, while_it_fits
 from skillgym_action.reports.template_values import NOTHING, markup
 from skillgym_action.reports.wording.results import runner_id
-from skillgym_action.reports.wording.statements import Cell
+from skillgym_action.reports.wording.statements import Cell, Share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,6 +18,19 @@ if TYPE_CHECKING:
     from skillgym_action.reports.markdown.rows import RowBudget, Rows
     from skillgym_action.reports.wording.statements import Section, Statement, Topic
 
+MARKS: dict[str, str] = {
+    "newly-failing": "❌",
+    "unexpected": "❗",
+    "fails": "❌",
+    "fails-as-before": "❌",
+    "fixed": "✅",
+    "flaky": "🔀",
+    "no-result": "⚠️",
+    "skipped": "⏭️",
+    "expected": "☑️",
+    "passes": "✅",
+    "passes-as-before": "✅",
+}
 NO_BREAK = "\u00a0"
 # Characters that a template adds to a line, to a row, to a title, to a remark, and to a folded list. Estimates: they
 # only save another rendering.
@@ -50,6 +63,8 @@ NO_TABLE, NO_LINES = Table(), Block()
 def said(statement: Statement) -> Markup:
     """A statement, escaped."""
     match statement:
+        case Share():
+            return markup(statement.marked(MARKS.get(statement.sign, ""), "**", NO_BREAK))
         case Cell(words, "own"):
             return markup(words)
         case Cell(words, "name"):
@@ -92,10 +107,12 @@ def _title(topic: Topic) -> Markup:
 def table_of(section: Section, budget: RowBudget) -> Table:
     """A row for each topic. Numbers are at the right."""
     rows = while_it_fits((tuple(map(said, topic.cells)) for topic in section.topics()), budget, _CELLS, tuple)
-    right = (isinstance(cell, Cell) and cell.style in {"number", "strong"} for cell in next(section.topics(1)).cells)
+    right = (
+        isinstance(cell, Cell) and cell.style in {"number", "strong"} for cell in next(section.topics(1)).cells[1:]
+    )
     return Table(
-        head=tuple(map(markup, section.head)),
-        rule=markup("|" + "".join("--:|" if number else "---|" for number in right)),
+        head=tuple(map(inline, section.head)),
+        rule=markup("|---|" + "".join("--:|" if number else "---|" for number in right)),
         rows=rows,
         left_out=left_out(len(section) - len(rows), section.noun),
     )

@@ -6,25 +6,29 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from skillgym_action.model.limits import COMMIT_CHARACTERS
 from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reports.markdown.failures import FailureGroup, FailureList
-from skillgym_action.reports.markdown.figures import SIGNS, ReportTotals, matrix, passed_table, runners_table
-from skillgym_action.reports.markdown.rows import SUMMARY, Rows, SessionExcerpts, code, inline, linked, while_it_fits
+from skillgym_action.reports.markdown.figures import MAX_GRID_CASES, SIGNS, ReportTotals, passed_table
+from skillgym_action.reports.markdown.rows import (
+    SUMMARY,
+    Rows,
+    SessionExcerpts,
+    code,
+    inline,
+    left_out,
+    while_it_fits,
+)
 from skillgym_action.reports.markdown.sections import (
     NO_ROWS,
     NO_SUITES,
     ChangedSuites,
     Edit,
-    Group,
     RowSection,
     changed_suites_of,
     edits_of,
-    errored_of,
     findings_of,
-    first_of_each_cause,
-    lengthened,
+    no_results_of,
     section_of,
     suites_from_of,
     unexpected_note,
@@ -41,9 +45,10 @@ from skillgym_action.reports.markdown.statements import (
     table_of,
 )
 from skillgym_action.reports.template_values import NOTHING, markup
-from skillgym_action.reports.wording.rates import VERDICTS, changes, comparison_verdict, mixed, rates_compared
+from skillgym_action.reports.wording.rates import mixed, uncompared
 from skillgym_action.reports.wording.results import NOUNS
 from skillgym_action.reports.wording.results_apart import quarantined, runs_reused
+from skillgym_action.reports.wording.results_table import ResultsTable
 from skillgym_action.reports.wording.uplift import arms
 from skillgym_action.results.statistics.comparison import difference
 from skillgym_action.text.words import counted
@@ -86,14 +91,13 @@ class ChangeKind:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BaselineChanges:
-    """Everything that changed. ``verdict`` and ``rate`` are a sentence each; ``differences``: what else may explain it.
+    """What else changed. ``base``: what the baseline is called; ``differences``: what else may explain other results.
 
-    All are empty when there is no baseline, or no room.
+    ``kinds``: results that were not compared. All are empty when there is no baseline, or no room.
     """
 
+    base: Markup = NOTHING
     differences: tuple[Markup, ...] = ()
-    verdict: Markup = NOTHING
-    rate: Markup = NOTHING
     kinds: tuple[ChangeKind, ...] = ()
 
 
@@ -103,21 +107,24 @@ NO_CHANGES = BaselineChanges()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class View:
-    """All of a report; what there is not is empty. A verdict alone has nothing but ``title`` and ``run``.
+    """All of a report; what there is not is empty. A verdict alone has ``title``, ``run`` and a link in ``parts``.
 
-    ``left_out`` counts what nothing else is shown of; ``in_summary`` what the summary alone lists; ``scores`` is the
-    head of their column, where passes have any.
+    ``parts``: the line below the title; ``facts``: sums of the run; ``table_title``: what the table is folded below;
+    ``certainty``: how sure the rates are. ``left_out`` counts what nothing else is shown of; ``in_summary`` what the
+    summary alone lists; ``scores`` is the head of their column, where passes have any.
     """
 
     title: Markup
     run: Markup
-    artifacts: Markup = NOTHING
-    tally: Markup = NOTHING
+    parts: Markup = NOTHING
     facts: Markup = NOTHING
     reasons: tuple[Markup, ...] = ()
-    runners: Table = NO_TABLE
-    matrix: Table = NO_TABLE
-    rates: tuple[Markup, ...] = ()
+    table: Table = NO_TABLE
+    table_title: Markup = NOTHING
+    grid: Table = NO_TABLE
+    grid_title: Markup = NOTHING
+    notes: tuple[Markup, ...] = ()
+    certainty: tuple[Markup, ...] = ()
     uplift: ArmComparisons = NO_ARMS
     leaks: Block = NO_LINES
     addressing: Block = NO_LINES
@@ -131,9 +138,7 @@ class View:
     unexpected: RowSection = NO_ROWS
     unexpected_note: Markup = NOTHING
     edits: tuple[Edit, ...] = ()
-    errored: RowSection = NO_ROWS
-    errored_groups: tuple[Group, ...] = ()
-    coverage: Markup = NOTHING
+    no_result: Block = NO_LINES
     changes: BaselineChanges = NO_CHANGES
     warnings: Block = NO_LINES
     skipped: RowSection = NO_ROWS
@@ -153,18 +158,14 @@ def view_of(
     report, results, rows = figures.report, figures.by_status, Rows.of(figures.report, extent)
     section = partial(_section, results, budget)
     head = _without_sections(figures, rows, budget)
-    failures = FailureList(figures.failures, rows, budget, runners=len(report.runners))
+    failures = FailureList(figures.failures, rows, budget)
     unexpected = section(Status.UNEXPECTED_PASSED, rows.unexpected, most=extent.lines)
-    not_judged = first_of_each_cause(results[Status.ERRORED], extent.lines)
-    with budget.part(1 / 2) as some:  # else their names take the room of the failures' reasons
-        errored = section_of(not_judged, NOUNS[Status.ERRORED], rows.brief, some)
-    failures.add_messages()
-    errored = lengthened(errored, not_judged, rows.troubled, budget)
-    errored, errored_groups = errored_of(errored, not_judged, results[Status.ERRORED])
     warnings = warnings_of(report.warnings, rows, budget)
     failures.add_details(excerpts or SessionExcerpts())
     failed = failures.section()
-    shortened = budget.full and (failed.rows or errored.rows)
+    with budget.part(1 / 2) as some:
+        grid, grid_title = _grid(figures, some, whole=extent.whole)
+    shortened = budget.full and bool(failures.number)
     view = replace(
         head,
         failed=failed,
@@ -172,9 +173,9 @@ def view_of(
         unexpected=unexpected,
         unexpected_note=unexpected_note(results[Status.UNEXPECTED_PASSED], report.sampled_repetitions),
         edits=tuple(edits_of(unexpected)),
-        errored=errored,
-        errored_groups=errored_groups,
         warnings=warnings,
+        grid=grid,
+        grid_title=grid_title,
     )
     if extent.whole:
         view = _with_green(view, figures, rows, budget)
@@ -186,17 +187,16 @@ def view_of(
 
 
 def _with_green(view: View, figures: ReportTotals, rows: Rows, budget: RowBudget) -> View:
-    """The view with the table of cases, and with what is skipped, failed as expected, and passed."""
+    """The view with what is skipped, marked as failing, and passed; and with how sure that is."""
     results = figures.by_status
     section = partial(_section, results, budget)
     scored = any(result.score is not None for result in results[Status.PASSED])
-    with budget.part(1 / 2) as some:
-        cases = matrix(figures, rows, some)
+    certainty = while_it_fits(figures.certainty(), budget, _BULLET, lambda line: (line,))
     skipped, expected = section(Status.SKIPPED, rows.reasoned), section(Status.EXPECTED_FAILED, rows.reasoned)
     passed, scores = section(Status.PASSED, rows.passed), markup("Score") if scored else NOTHING
     return replace(
         view,
-        matrix=cases,
+        certainty=certainty,
         skipped=skipped,
         expected=expected,
         passed=passed,
@@ -217,30 +217,32 @@ def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> V
     """The view without the sections of executions by status; each part has a share of ``budget``."""
     report, extent = figures.report, rows.extent
     with budget.part(1 / 8) as some:
-        provenance = _provenance(figures, some, versions=extent.whole)
+        provenance = _provenance(figures, some) if extent.whole else NOTHING
+    with budget.part(3 / 4) as some:
+        table, table_title = _table(figures, some)
     with budget.part(1 / 2) as some:
         reasons = while_it_fits(figures.reasons(), some, _REASON, lambda reason: (reason,))
-        runners = runners_table(figures, some)
-        rates = while_it_fits(figures.rates(whole=extent.whole), some, _BULLET, lambda line: (line,))
+        notes = while_it_fits(figures.notes(), some, _BULLET, lambda line: (line,))
     quarter = partial(_in_a_quarter, budget)
+    no_result = quarter(partial(no_results_of, figures.by_status[Status.ERRORED]))
     leaks, addressing = (
         quarter(partial(findings_of, id_, report.all_results, rows)) for id_ in (LEAK_DETECTED, ADDRESSES_JUDGE)
     )
     suites_from = quarter(partial(suites_from_of, report))
     changed = quarter(partial(changed_suites_of, report, partial(_in_changed_suite, rows), most=extent.lines))
     since_baseline = quarter(partial(changes_of, report.comparison, rows))
-    differing = quarter(partial(list_of, mixed(report), rows, size=_BULLET))
+    differing = quarter(partial(list_of, mixed(report), rows, size=_BULLET)) if extent.whole else NO_LINES
     in_quarantine = quarter(partial(list_of, quarantined(report, red_first=True), rows))
     reused = quarter(partial(list_of, runs_reused(report), rows))
     return View(
         title=figures.title(),
         run=figures.run(),
-        artifacts=figures.artifacts(),
-        tally=figures.tally(),
+        parts=figures.parts(),
         facts=figures.facts(),
         reasons=reasons,
-        runners=runners,
-        rates=rates,
+        table=table,
+        table_title=table_title,
+        notes=notes,
         uplift=quarter(partial(arms_of, report)),
         leaks=leaks,
         addressing=addressing,
@@ -249,7 +251,7 @@ def _without_sections(figures: ReportTotals, rows: Rows, budget: RowBudget) -> V
         mixed=differing,
         quarantined=in_quarantine,
         reused=reused,
-        coverage=figures.coverage(),
+        no_result=no_result,
         changes=since_baseline,
         provenance=provenance,
     )
@@ -273,11 +275,19 @@ def _section(
 
 
 def _left_out(view: View, details: str) -> Markup:
-    sections = (view.failed, view.unexpected, view.errored, view.skipped, view.expected, view.passed)
+    sections = (view.unexpected, view.skipped, view.expected, view.passed)
     absent = [section.title for section in sections if not section.rows]
     absent += [
         NOTHING if some.lines else some.title
-        for some in (view.leaks, view.addressing, view.mixed, view.quarantined, view.reused, view.warnings)
+        for some in (
+            view.leaks,
+            view.addressing,
+            view.no_result,
+            view.mixed,
+            view.quarantined,
+            view.reused,
+            view.warnings,
+        )
     ]
     absent += [NOTHING if view.changed_suites.suites else view.changed_suites.title]
     absent += [markup(details)]
@@ -292,50 +302,52 @@ def _in_changed_suite(rows: Rows, result: Result) -> Markup:
 
 def verdict_of(figures: ReportTotals) -> View:
     """The verdict, and where the rest is."""
-    return View(title=figures.title(), run=figures.run())
+    return View(title=figures.title(), run=figures.run(), parts=figures.report_link())
 
 
-def _provenance(figures: ReportTotals, budget: RowBudget, *, versions: bool) -> Markup:
-    """What it takes to make this run again; not ``versions``: without agents, models and judge."""
-    parts = (figures.judge(), figures.sources(), figures.versions()) if versions else ((), figures.sources(), ())
+def _provenance(figures: ReportTotals, budget: RowBudget) -> Markup:
+    """What it takes to make this run again."""
+    parts = (figures.judge(), figures.sources(), figures.versions())
     judge, sources, agents = (while_it_fits(words, budget, _SEPARATOR, lambda word: (word,)) for words in parts)
     return markup(" · ").join((figures.tool(), *agents, *judge, *sources))
 
 
-# Characters that a template adds to a title and a name.
-_HEAD, _COMMA = 40, 2
+# Characters that a template adds to a name.
+_COMMA = 2
+
+
+def _table(figures: ReportTotals, budget: RowBudget) -> tuple[Table, Markup]:
+    """The table, and the title below which it is folded where nothing has changed."""
+    tables = ResultsTable(figures.glance)
+    main = tables.main()
+    if not main or figures.report.comparison is None or figures.glance.has_news:
+        return table_of(main, budget) if main else NO_TABLE, NOTHING
+    runners = f" on {counted(len(tables.runners), 'runner')}" if len(tables.runners) > 1 else ""
+    return table_of(main, budget), markup(f"{counted(len(tables.cases), 'case')}{runners}")
+
+
+def _grid(figures: ReportTotals, budget: RowBudget, *, whole: bool) -> tuple[Table, Markup]:
+    """The table of cases where the other one has a row per runner, with its title."""
+    grid = ResultsTable(figures.glance).grid(whole=whole)
+    shown = table_of(replace(grid, about=grid.about[:MAX_GRID_CASES]), budget) if grid else NO_TABLE
+    missing = left_out(len(grid) - len(shown.rows), "case")
+    return replace(shown, left_out=missing) if shown.rows else NO_TABLE, markup(grid.title)
 
 
 def changes_of(comparison: Comparison | None, rows: Rows, budget: RowBudget) -> BaselineChanges:
-    """The changes, each kind with as many names as there is room for."""
+    """What else changed, each kind with as many names as there is room for."""
     if comparison is None:
-        return NO_CHANGES
-    rate, verdict = _rate(comparison, rows), _verdict(comparison)
-    if not budget.take((rate, verdict), _HEAD):
         return NO_CHANGES
     differences = (inline(difference(found)) for found in comparison.differences)
     return BaselineChanges(
+        base=inline(comparison.base_name),
         differences=while_it_fits(differences, budget, _BULLET, lambda line: (line,)),
-        verdict=verdict,
-        rate=rate,
         kinds=tuple(_kinds(comparison, rows, budget)),
     )
 
 
-def _verdict(comparison: Comparison) -> Markup:
-    words = comparison_verdict(comparison)
-    return markup(f"**{VERDICTS[comparison.verdict]}**") + (markup(": ") + inline(words) if words else NOTHING)
-
-
-def _rate(comparison: Comparison, rows: Rows) -> Markup:
-    base, links = comparison.base_commit, rows.links
-    commit = linked(code(base[:COMMIT_CHARACTERS]), links.commit_address(base) if links else None) if base else NOTHING
-    before, after = rates_compared(comparison)
-    return inline(before) + markup(" ") + (commit or code(comparison.base_id)) + markup(" ") + inline(after.strip())
-
-
 def _kinds(comparison: Comparison, rows: Rows, budget: RowBudget) -> Iterator[ChangeKind]:
-    for section in changes(comparison):
+    for section in uncompared(comparison):
         number = len(section)
         title = markup(f"{number:,} {section.title}")
         if number and budget.take((title,), _BULLET):

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.comparison import is_flaky
 from skillgym_action.model.limits import COMMIT_CHARACTERS, MAX_COMPARED_CASES
 from skillgym_action.reports.terminal.statements import execution, topic_line
+from skillgym_action.reports.terminal.terminal import TONES
+from skillgym_action.reports.wording.first_glance import FirstGlance
 from skillgym_action.reports.wording.rates import (
     OTHER_CASES_NOTE,
-    VERDICTS,
     changes,
-    comparison_verdict,
     rate_cell,
     rates_compared,
 )
-from skillgym_action.reports.wording.results import headline, runner_id
+from skillgym_action.reports.wording.results import runner_id
 from skillgym_action.results.statistics.comparison import difference
 from skillgym_action.text.escaping import terminal_line
 from skillgym_action.text.words import amount, counted, duration, money
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 HEAD = ("", "pass rate", "cost", "tokens", "time")
 EMPTY = ("unknown → unknown", "— → —")  # a column with nothing else is left out
-_SHADES = {"regression": "31", "inconclusive": "33", "no-regression-shown": "32"}
 
 
 def render(base: RunReport, head: RunReport, *, color: bool = False) -> Iterator[str]:
@@ -48,7 +47,7 @@ def render(base: RunReport, head: RunReport, *, color: bool = False) -> Iterator
     yield f"\n{before}base{after}\n\n"
     changes = "".join(_changes(base, head, comparison))
     yield f"{changes}\n" if changes else ""
-    yield _verdict(head, comparison, color=color)
+    yield _verdict(head, color=color)
 
 
 def _run(report: RunReport) -> str:
@@ -121,12 +120,11 @@ def _lines(title: str, names: Sequence[str]) -> Iterator[str]:
         yield f"{title}: {more:,} more\n"
 
 
-def _verdict(head: RunReport, comparison: Comparison, *, color: bool) -> str:
-    words = comparison_verdict(comparison)
-    title, shade = VERDICTS[comparison.verdict], f"1;{_SHADES[comparison.verdict]}"
-    line = f"\x1b[{shade}m{title}\x1b[0m" if color else title
-    line += f": {terminal_line(words)}\n" if words else "\n"
-    if head.decision and head.decision.verdict != "not-gated":
-        reasons = "; ".join(terminal_line(reason) for reason in head.decision.reasons)
-        line += f"{headline(head)}{f': {reasons}' if reasons else ''}\n"
-    return line
+def _verdict(head: RunReport, *, color: bool) -> str:
+    glance = FirstGlance(head)
+    sign, shade = TONES[glance.tone]
+    title = f"{sign} {terminal_line(glance.title)}"
+    lines = [f"\x1b[1;{shade}m{title}\x1b[0m" if color else title]
+    lines += [f"  {terminal_line(text)}" for text in (glance.news(), glance.others()) if text]
+    lines += [f"  {terminal_line(one)}" for one in glance.reasons()]
+    return "\n".join(lines) + "\n"

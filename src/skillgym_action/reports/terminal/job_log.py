@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.limits import MAX_FINAL_OUTPUT_CHARACTERS, MAX_TERMINAL_MESSAGE_CHARACTERS
 from skillgym_action.model.result import format_score
 from skillgym_action.model.verdicts import RED
-from skillgym_action.reports.terminal.terminal import finished_line, red_lines, red_title
+from skillgym_action.reports.terminal.terminal import finished_line, reason_lines
+from skillgym_action.reports.wording.reasons import red_groups
 from skillgym_action.reports.wording.results import cause
 from skillgym_action.text.escaping import clipped, tail, terminal_line, terminal_text, workflow_message
 from skillgym_action.text.words import counted, duration
@@ -35,7 +36,7 @@ MAX_VERBOSE_LOG_CHARACTERS = 8_000_000  # of the groups and further lines, with 
 MAX_VERBOSE_LOG_ITEMS = 200  # assertions, and sessions, of one execution
 MAX_VERBOSE_LOG_EVIDENCE_CHARACTERS = 4_000
 MAX_VERBOSE_LOG_ANSWER_LINES = 100
-MAX_UNFOLDED_EXECUTIONS = 50  # that are not green, with details at the end of a log
+MAX_UNFOLDED_REASONS = 50  # with details at the end of a log
 SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
@@ -89,15 +90,17 @@ class JobLog:
         return self._bounded(f"{terminal_line(line)}\n", "") if self.verbose else ""
 
     def unfolded(self, report: RunReport) -> Iterator[str]:
-        """What is red, with all failed assertions and the end of the answer; the first ones, if there are many."""
-        red = [result for status in RED for result in report.results if result.status is status]
-        for result in red[:MAX_UNFOLDED_EXECUTIONS]:
-            yield from red_lines(result, more=_indented(_unfolded_details(result, self.extent), "    "))
-        more = red[MAX_UNFOLDED_EXECUTIONS:]
-        for result in more:
-            yield clipped(red_title(result), MAX_LOG_LINE_CHARACTERS) + "\n"
+        """The reasons, each with the failed assertions and the end of the answer of one result; of many the first."""
+        groups = [*red_groups(report)]
+        for group in groups[:MAX_UNFOLDED_REASONS]:
+            yield from reason_lines(group, more=_indented(_unfolded_details(group[0], self.extent), "    "))
+        more = groups[MAX_UNFOLDED_REASONS:]
+        for group in more:
+            yield from (
+                clipped(line.strip("\n"), MAX_LOG_LINE_CHARACTERS) + "\n" for line in reason_lines(group, brief=True)
+            )
         if more:
-            number = counted(len(more), "more execution")
+            number = counted(len(more), "more reason")
             yield f"{number} without details here: see the groups above, the summary or the reports\n\n"
 
     def _bounded(self, text: str, otherwise: str) -> str:

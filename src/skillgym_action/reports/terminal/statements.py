@@ -5,15 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from skillgym_action.reports.wording.results import case_name, runner_id
-from skillgym_action.reports.wording.statements import words_of
-from skillgym_action.text.escaping import terminal_line
+from skillgym_action.reports.wording.statements import Cell, Share, words_of
+from skillgym_action.text.escaping import clipped, terminal_line
 from skillgym_action.text.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from skillgym_action.model.result import Result
-    from skillgym_action.reports.wording.statements import Section, Topic
+    from skillgym_action.reports.wording.statements import Section, Statement, Topic
+
+MAX_NAME_COLUMNS = 40  # characters of a name in a table
+MARKS = {
+    "newly-failing": "✗",
+    "unexpected": "✗",
+    "fails": "✗",
+    "fails-as-before": "✗",
+    "fixed": "✓",
+    "flaky": "~",
+    "no-result": "?",
+    "skipped": "-",
+    "expected": "✓",
+    "passes": "✓",
+    "passes-as-before": "✓",
+}
 
 
 def said(section: Section, most: int | None = None) -> Iterator[str]:
@@ -28,6 +43,26 @@ def said(section: Section, most: int | None = None) -> Iterator[str]:
     if section.closing:
         yield f"{word}took {terminal_line(section.closing)}\n"
     yield "\n" if section else ""
+
+
+def table(section: Section) -> Iterator[str]:
+    """The rows of a table in columns, and an empty line; nothing without rows."""
+    rows = [section.head, *(tuple(map(_cell, topic.cells)) for topic in section.topics())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows if section else ():
+        cells = (cell + " " * (width - len(cell)) for cell, width in zip(row, widths, strict=True))
+        yield f"  {'  '.join(cells)}".rstrip() + "\n"
+    yield "\n" if section else ""
+
+
+def _cell(statement: Statement) -> str:
+    match statement:
+        case Share():
+            return statement.marked(MARKS.get(statement.sign, ""))
+        case Cell(words):
+            return words or "—"
+        case text:
+            return clipped(terminal_line(text), MAX_NAME_COLUMNS)
 
 
 def topic_line(topic: Topic) -> str:

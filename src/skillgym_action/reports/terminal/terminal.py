@@ -1,55 +1,41 @@
-"""Reporter: what a terminal or a job log shows: a line per finished execution, then what is red, then the verdict."""
+"""Reporter: a terminal or a job log: a line per finished execution, then the reasons, the table, and the title."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.comparison import passed_after_failure
 from skillgym_action.model.limits import COMMIT_CHARACTERS, MAX_LISTED_NAMES, MAX_TERMINAL_MESSAGE_CHARACTERS
 from skillgym_action.model.totals import totals
-from skillgym_action.model.verdicts import RED, TROUBLES, Status
-from skillgym_action.reports.terminal.statements import execution, said, topic_line
+from skillgym_action.model.verdicts import ASSERTION_FAILURE, RED, TROUBLES, Status
+from skillgym_action.reports.terminal.statements import execution, said, table
+from skillgym_action.reports.wording.first_glance import FirstGlance
 from skillgym_action.reports.wording.plan import attempt_sentences, selection_sentences
-from skillgym_action.reports.wording.rates import (
-    VERDICTS,
-    changes,
-    comparison_verdict,
-    mixed,
-    rate_sentences,
-    rates_compared,
-    sessions_passed,
-    trigger_sentences,
-)
+from skillgym_action.reports.wording.rates import trigger_sentences
+from skillgym_action.reports.wording.reasons import command_of, named_in_words, red_groups
 from skillgym_action.reports.wording.results import (
-    case_name,
     cause,
     cost,
     counts_by_status,
-    counts_in_words,
     finding_problems,
-    further_reasons,
-    headline,
     retries,
-    runner_id,
     suites_from,
-    verdict,
 )
 from skillgym_action.reports.wording.results_apart import quarantine_fact, quarantined, reused_fact, runs_reused, saved
+from skillgym_action.reports.wording.results_table import ResultsTable, attempts_of
 from skillgym_action.reports.wording.uplift import arms
 from skillgym_action.results.statistics.comparison import difference
-from skillgym_action.text.escaping import terminal_line, terminal_text, visible
+from skillgym_action.text.escaping import clipped, terminal_line, terminal_text, visible
 from skillgym_action.text.words import counted, duration, listed, money
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from skillgym_action.model.comparison import Comparison
     from skillgym_action.model.report import RunReport, SuitesFrom
     from skillgym_action.model.result import Result
+    from skillgym_action.reports.wording.first_glance import Tone
 
-MAX_MOST_EXPENSIVE = 3  # executions that the end of a run lists as the slowest, and as the most expensive
 SIGNS = {
     Status.PASSED: ("✓", "32"),
     Status.FAILED: ("✗", "31"),
@@ -59,7 +45,8 @@ SIGNS = {
     Status.SKIPPED: ("-", "2"),
 }
 _MESSAGES_WITH_REMEDY = {"auth", "agent-missing", "suite-invalid"}
-_VERDICTS = {"passed": "32", "failed": "31", "inconclusive": "33", "not-gated": "33", "unverified": "33"}
+MAX_SENTENCE_CHARACTERS = 500  # of the line that states a reason
+TONES: dict[Tone, tuple[str, str]] = {"good": ("✓", "32"), "bad": ("✗", "31"), "odd": ("!", "33"), "shown": ("i", "33")}
 
 
 def finished_line(result: Result, done: int, total: int, *, color: bool = False) -> str:
@@ -90,7 +77,7 @@ def render(
     run_directory: str = "",
     red: Callable[[RunReport], Iterator[str]] | None = None,
 ) -> Iterator[str]:
-    """What is red with cause and place, the warnings, what took most, one line with the verdict.
+    """The reasons with evidence and place, the warnings, the table, and last the title with the line below it.
 
     ``run_directory``: the path by which artifacts are found from the working directory; "": unknown. ``red`` shows what
     is red instead.
@@ -106,11 +93,12 @@ def render(
     if warnings:
         yield "\n"
     yield from (f"slowed {terminal_line(line)}\n\n" for line in report.slowed)
-    yield from _rates(report)
+    yield from _notes(report)
     yield from said(arms(report))
     yield from _only_compared(report)
-    yield from _most_expensive(report)
-    yield _verdict_line(report, color=color)
+    glance = FirstGlance(report)
+    yield from table(ResultsTable(glance).main())
+    yield "".join(_last_lines(glance, color=color))
 
 
 def _with_artifacts(result: Result, run_directory: str) -> Result:
@@ -120,33 +108,12 @@ def _with_artifacts(result: Result, run_directory: str) -> Result:
     return replace(result, directory=f"{run_directory}/{result.directory}")
 
 
-def _most_expensive(report: RunReport) -> Iterator[str]:
-    """The slowest executions and the most expensive ones, a line each; none if there are few."""
-    ran = [result for result in report.results if result.attempts]
-    if len(ran) <= MAX_MOST_EXPENSIVE:
-        return
-    by_time = sorted(ran, key=lambda result: result.duration_ms, reverse=True)[:MAX_MOST_EXPENSIVE]
-    priced = [result for result in ran if result.cost.usd]
-    by_cost = sorted(priced, key=lambda result: result.cost.usd or 0, reverse=True)[:MAX_MOST_EXPENSIVE]
-    yield f"slowest {', '.join(f'{execution(result)} {duration(result.duration_ms)}' for result in by_time)}\n"
-    if by_cost:
-        yield f"most expensive {', '.join(f'{execution(result)} {cost(result)}' for result in by_cost)}\n"
-    yield "\n"
-
-
-def _rates(report: RunReport) -> Iterator[str]:
-    """Attempts of the job, the pass rate, executions whose sessions differ, the comparison with the baseline."""
-    lines = [*attempt_sentences(report)]
-    sums = report.totals()
-    lines += [f"rate {sentence}" for sentence in rate_sentences(sums, report)]
-    lines += [terminal_line(one) for one in (*trigger_sentences(report), *selection_sentences(report))]
-    differing = mixed(report)
-    for number, topic in enumerate(differing.topics(MAX_LISTED_NAMES)):
-        lines.append(f"{'flaky' if number < sums.flaky else 'mixed'} {topic_line(topic)}")
-    lines += [f"mixed {more:,} more"] if (more := len(differing) - MAX_LISTED_NAMES) > 0 else []
-    if report.comparison:
-        lines += [f"baseline {words}" for words in _comparison(report.comparison)]
-    yield from (f"{words}\n" for words in lines)
+def _notes(report: RunReport) -> Iterator[str]:
+    """Attempts of the job, triggers, what was selected, and what else differs from the baseline."""
+    lines = [*attempt_sentences(report), *trigger_sentences(report), *selection_sentences(report)]
+    found = report.comparison.differences[:MAX_LISTED_NAMES] if report.comparison else ()
+    lines += [f"differs: {difference(one)}" for one in found]
+    yield from (f"note {terminal_line(line)}\n" for line in lines)
     yield "\n" if lines else ""
 
 
@@ -160,18 +127,6 @@ def _only_compared(report: RunReport) -> Iterator[str]:
                 f"note in the arm {terminal_line(arm or '')}, {', '.join(words)} of {sums.executions}: "
                 "this arm is only compared with the deciding arm, so these executions do not fail the run\n\n"
             )
-
-
-def _comparison(comparison: Comparison) -> Iterator[str]:
-    """What else differs, the rates, the executions that the tests name, the verdict."""
-    for found in comparison.differences[:MAX_LISTED_NAMES]:
-        yield f"differs: {terminal_line(difference(found))}"
-    before, after = rates_compared(comparison)
-    yield f"{before[:1].lower()}{before[1:]}{terminal_line(comparison.base_id)}{after}"
-    for section in islice(changes(comparison), 2):
-        yield from (f"{section.title}: {topic_line(topic)}" for topic in section.topics(MAX_LISTED_NAMES))
-    words = comparison_verdict(comparison)
-    yield VERDICTS[comparison.verdict].lower() + (f": {words}" if words else "")
 
 
 def execution_name(result: Result) -> str:
@@ -189,34 +144,35 @@ def _suites_from(origin: SuitesFrom) -> Iterator[str]:
 
 
 def _all_red(report: RunReport, run_directory: str, *, color: bool) -> Iterator[str]:
-    for status in RED:
-        for result in report.results:
-            if result.status is status:
-                yield from red_lines(_with_artifacts(result, run_directory), color=color)
+    for group in red_groups(report):
+        yield from reason_lines([_with_artifacts(result, run_directory) for result in group], color=color)
 
 
-def red_title(result: Result, *, color: bool = False) -> str:
-    """``✗ edit [claude] failed: Assertion failure``."""
-    sign, shade = SIGNS[result.status]
-    title = f"{sign} {terminal_line(case_name(result))} [{terminal_line(runner_id(result))}] {result.status}"
-    passed = sessions_passed(result, None)
-    return (
-        f"{_styled(title, shade, color=color)}: {terminal_line(cause(result).label)}{f', {passed}' if passed else ''}"
-    )
+def reason_lines(
+    results: Sequence[Result], *, color: bool = False, more: Iterable[str] = (), brief: bool = False
+) -> Iterator[str]:
+    """A reason: how many results have it, which, the evidence of the first, ``more``, and where it is.
 
-
-def red_lines(result: Result, *, color: bool = False, more: Iterable[str] = ()) -> Iterator[str]:
-    """An execution that is not green: the assertions that do not hold, with evidence; then ``more``, and the place."""
-    reason = cause(result)
-    yield f"{red_title(result, color=color)}\n"
-    yield from _why(result)
-    if remedy := _remedy(result):
+    ``brief``: the number and the names alone.
+    """
+    first = results[0]
+    sign, shade = SIGNS[first.status]
+    sentence, *lines = _why(first)
+    yield _styled(f"{sign} {counted(len(results), 'result')}: {sentence}", shade, color=color) + "\n"
+    yield f"  {terminal_line(named_in_words(results))}\n"
+    if brief:
+        return
+    yield from (f"    {line}\n" if line else "\n" for line in lines)
+    if remedy := _remedy(first):
         yield f"    help: {remedy}\n"
     yield from more
-    where = [terminal_line(str(reason.location))]
-    if result.directory:
-        where.append(f"artifacts: {terminal_line(result.directory)}")
-    yield _styled(f"    {', '.join(where)}", "2", color=color) + "\n\n"
+    where = [terminal_line(str(cause(first).location))]
+    if first.directory:
+        where.append(f"artifacts: {terminal_line(first.directory)}")
+    yield _styled(f"  {', '.join(where)}", "2", color=color) + "\n"
+    if first.status is not Status.ERRORED and first.runner:
+        yield f"  {terminal_line(command_of(first))}\n"
+    yield "\n"
 
 
 def _remedy(result: Result) -> str:
@@ -227,34 +183,47 @@ def _remedy(result: Result) -> str:
 
 
 def _why(result: Result) -> Iterator[str]:
-    """The message, then each assertion that does not hold, with its evidence."""
+    """The reason in a line; then the rest of the message, and each assertion that does not hold, with its evidence."""
     from skillgym_action.reports.wording.failed_assertions import failed_assertions
 
     found = failed_assertions(result, MAX_TERMINAL_MESSAGE_CHARACTERS)
-    for line in found.message.splitlines():
-        yield f"    {terminal_line(line)}\n"
+    label = "" if cause(result).label == ASSERTION_FAILURE.label else f"{cause(result).label}: "
+    if not found.message and len(found.shown) + found.more == 1:
+        (one,) = found.shown
+        yield clipped(terminal_line(f"{label}{one.title}: {one.explanation}"), MAX_SENTENCE_CHARACTERS)
+        yield from _body(one.body)
+        return
+    message = found.message or cause(result).message
+    first, *others = message.splitlines() or [""]
+    yield clipped(terminal_line(f"{label}{first}"), MAX_SENTENCE_CHARACTERS)
+    yield from map(terminal_line, others if found.message else ())
     for number, one in found.numbered():
-        yield f"    {number}{terminal_line(one.title)}\n"
-        indent = " " * (4 + len(number))
-        yield f"{indent}{terminal_line(one.explanation)}\n"
-        for line in visible(one.body).split("\n") if one.body else ():
-            yield terminal_text(f"{indent}{' '.join(line.splitlines())}").rstrip() + "\n"
+        yield f"{number}{terminal_line(one.title)}"
+        indent = " " * len(number)
+        yield f"{indent}{terminal_line(one.explanation)}"
+        yield from (f"{indent}{line}" for line in _body(one.body))
     if found.more:
-        yield f"    and {found.more:,} more\n"
+        yield f"and {found.more:,} more"
 
 
-def _verdict_line(report: RunReport, *, color: bool) -> str:
-    totals = report.totals()
-    parts = [f"{counts_in_words(totals)} of {totals.executions}" if totals.executions else counts_in_words(totals)]
-    parts += filter(None, [quarantine_fact(report), reused_fact(report)])
-    parts.append(f"in {duration(report.duration_ms)}")
-    if totals.cost_usd is not None or not totals.cost_complete:
-        parts.append(f"cost {money(totals.cost_usd, complete=totals.cost_complete)}")
-    parts += filter(None, [saved(report)])
-    reasons = "; ".join(map(terminal_line, further_reasons(report, totals)))
-    shade = f"1;{_VERDICTS[verdict(report)]}"
-    title = _styled(headline(report), shade, color=color)
-    return f"{title}: {', '.join(parts)}{f' ({reasons})' if reasons else ''}\n"
+def _body(text: str) -> Iterator[str]:
+    return (terminal_text(" ".join(line.splitlines())).rstrip() for line in visible(text).split("\n") if text)
+
+
+def _last_lines(glance: FirstGlance, *, color: bool) -> Iterator[str]:
+    """The title, what became of the results, sums, and reasons of the decision that neither says."""
+    report, sums = glance.report, glance.report.totals()
+    sign, shade = TONES[glance.tone]
+    yield _styled(f"{sign} {terminal_line(glance.title)}", f"1;{shade}", color=color) + "\n"
+    if parts := " ".join(filter(None, (glance.news(), glance.others()))):
+        yield f"  {terminal_line(parts)}\n"
+    yield from (f"  {terminal_line(one)}\n" for one in glance.reasons())
+    facts = [counted(attempts_of(report.all_results), "attempt")]
+    facts += filter(None, [quarantine_fact(report), reused_fact(report)])
+    if sums.cost_usd is not None or not sums.cost_complete:
+        facts.append(f"cost {money(sums.cost_usd, complete=sums.cost_complete)}")
+    facts += filter(None, [saved(report), duration(report.duration_ms)])
+    yield f"  {', '.join(facts)}\n"
 
 
 def _styled(text: str, code: str, *, color: bool) -> str:

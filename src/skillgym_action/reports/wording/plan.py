@@ -96,7 +96,7 @@ def forecast_lines(found: Forecast) -> Iterator[str]:
 
 
 def cost_in_words(found: Forecast) -> str:
-    """``about $5.00 (95 %: $4.10 to $6.20, from 5 stored runs)``; ``at least``, where some is unknown."""
+    """``about $5.00 (95%: $4.10 to $6.20, from 5 stored runs)``; ``at least``, where some is unknown."""
     if len(found.usd.unknown) == len(found.executions):
         return "unknown, since no stored session has a cost: its agent reports none, and no price is configured"
     early = " if it does not end early" if found.ends_early else ""
@@ -125,7 +125,7 @@ def _interval(expected: Expected, shown: Callable[[float], str]) -> str:
     runs = counted(interval.runs, "stored run")
     if interval.level is None:
         return f" ({ends} in {runs}, too few or too different for an interval)"
-    return f" ({interval.level * 100:.0f} %: {ends}, from {runs})"
+    return f" ({interval.level * 100:.0f}%: {ends}, from {runs})"
 
 
 def _unknown(expected: Expected, found: Forecast, what: str) -> str:

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 OTHER_CASES_NOTE = f"† interval for the same cases again: fewer than {MIN_CASES} cases say nothing about other cases"
 MEANS_NOTE = (
-    "Time and tokens of an execution are the average of its sessions with a green status or, without such sessions, of "
+    "Time and tokens of an execution are the average of its passing sessions or, without such sessions, of "
     "the last session of each repetition; its cost is the sum of all sessions"
 )
-LEVEL = "95 % interval"
+LEVEL = "95% interval"
 BAD_DAY = "A bad day of the model's service looks the same: if in doubt, run the baseline again."
-STOPPED_EARLY = "Executions ended as soon as their status was certain, so only their first sessions count in rates"
+STOPPED_EARLY = "Executions ended as soon as their status was certain, so only their first attempts count in rates"
 
 
 # --- rates --------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ def format_interval(interval: Interval) -> str:
 
 
 def rate_cell(totals: Totals) -> str:
-    """``72 % [58, 83]``; with a dagger, see ``OTHER_CASES_NOTE``, for few cases; a dash if nothing was judged."""
+    """``72% [58, 83]``; with a dagger, see ``OTHER_CASES_NOTE``, for few cases; a dash if nothing was judged."""
     if not totals.cases:
         return "—"
     few = len(totals.cases) < MIN_CASES
@@ -67,13 +67,13 @@ def rate_sentences(totals: Totals, report: RunReport) -> Iterator[str]:
     if report.stopped_early:
         yield STOPPED_EARLY
     elif stopped := stopped_for_futility(report):
-        yield f"The run was {stopped}; only these first sessions count in rates"
+        yield f"The run was {stopped}; only these first attempts count in rates"
     if unjudged := totals.unjudged_cases:
-        words = "was not judged and counts" if unjudged == 1 else "were not judged and count"
+        words = "has no result and counts" if unjudged == 1 else "have no result and count"
         yield f"{counted(unjudged, 'case')} {words} in no pass rate"
     if expected := totals.expected_to_fail:
-        words = "is expected to fail and counts" if expected == 1 else "are expected to fail and count"
-        yield f"{counted(expected, 'execution')} {words} in no pass rate"
+        words = "is marked as failing and counts" if expected == 1 else "are marked as failing and count"
+        yield f"{counted(expected, 'result')} {words} in no pass rate"
 
 
 def trigger_sentences(report: RunReport) -> Iterator[str]:
@@ -92,10 +92,10 @@ def trigger_sentences(report: RunReport) -> Iterator[str]:
 
 
 def sampled_sessions(repetitions: int | None) -> str:
-    """The sessions that count: ``sessions``, ``first sessions``, ``the first 2 sessions of each case``."""
+    """The attempts that count: ``attempts``, ``first attempts``, ``the first 2 attempts of each case``."""
     if repetitions is None:
-        return "sessions"
-    return "first sessions" if repetitions == 1 else f"the first {repetitions:,} sessions of each case"
+        return "attempts"
+    return "first attempts" if repetitions == 1 else f"the first {repetitions:,} attempts of each case"
 
 
 def _rate(cases: Sequence[Samples], sessions: str) -> str:
@@ -117,7 +117,7 @@ def _of_k(cases: Sequence[Samples]) -> Iterator[str]:
     at, hat = mean_pass_at_k(cases, k), mean_pass_hat_k(cases, k)
     if k > 1 and at and hat:
         yield (
-            f"at least one of {k} sessions passes in {_share(at, cases)} of cases (pass@{k}), "
+            f"at least one of {k} attempts passes in {_share(at, cases)} of cases (pass@{k}), "
             f"all {k} pass in {_share(hat, cases)} (pass^{k})"
         )
 
@@ -128,9 +128,9 @@ def _share(estimate: RateEstimate, cases: Sequence[Samples]) -> str:
 
 
 def sessions_passed(result: Result, repetitions: int | None) -> str:
-    """``3 of 5 sessions passed``; empty unless several count."""
+    """``3 of 5 attempts passed``; empty unless several count."""
     samples = samples_of(result, repetitions)
-    return f"{samples} sessions passed" if samples.judged > 1 and not result.expected_fail else ""
+    return f"{samples} attempts passed" if samples.judged > 1 and not result.expected_fail else ""
 
 
 def mixed(report: RunReport) -> Section:
@@ -142,9 +142,9 @@ def mixed(report: RunReport) -> Section:
         if is_flaky(result, repetitions):
             flaky.append((result, _flaky(result, samples)))
         elif samples.is_mixed and not result.expected_fail:
-            others.append((result, f"{samples} sessions passed, too few to call it flaky"))
-    counts = [counted(len(flaky), "flaky execution")] if flaky else []
-    counts += [counted(len(others), "execution") + " with mixed sessions"] if others else []
+            others.append((result, f"{samples} attempts passed, too few to call it flaky"))
+    counts = [counted(len(flaky), "flaky result")] if flaky else []
+    counts += [counted(len(others), "result") + " with some failed attempts"] if others else []
     return Section(title=", ".join(counts), about=[*flaky, *others], topic=_with_words)
 
 
@@ -153,11 +153,11 @@ def _with_words(result: Result, words: str) -> Topic:
 
 
 def _flaky(result: Result, samples: Samples) -> str:
-    words = "passed only after a retry" if samples.judged < 2 else f"{samples} sessions passed"  # noqa: PLR2004
+    words = "passed only after a retry" if samples.judged < 2 else f"{samples} attempts passed"  # noqa: PLR2004
     if (interval := case_interval(samples)) is not None:
         words += f", {LEVEL} {format_interval(interval)}"
     if passed_after_failure(result) and samples.judged > 1:
-        words += ", green only after a retry"
+        words += ", passed only after a retry"
     return words
 
 
@@ -201,17 +201,17 @@ def rates_compared(comparison: Comparison) -> tuple[str, str]:
     """The sentence on both rates, in the parts before and after the name of the baseline."""
     rate = comparison.rate
     if rate is None:
-        return "No session was judged both in ", " and now."
-    sessions = "first sessions" if comparison.repetitions == 1 else "sessions"
+        return "No attempt has a result both in ", " and now."
+    sessions = "first attempts" if comparison.repetitions == 1 else "attempts"
     unit = counted(rate.pairs, "case")
     if comparison.runners > 1:
-        unit = f"{counted(rate.pairs, 'execution')} (a case on a runner)"
+        unit = f"{counted(rate.pairs, 'case')} on runners"
     after = f" and now, {percent(rate.before)} of {sessions} passed then and {percent(rate.after)} now."
     if comparison.repetitions is not None:
         after += " Later sessions are not compared, since executions ended as soon as their status was certain."
     if comparison.verdict == "regression":
         after += f" {BAD_DAY}"
-    return f"Of {unit} judged both in ", after
+    return f"Of {unit} with a result both in ", after
 
 
 def changes(comparison: Comparison) -> Iterator[Section]:
@@ -224,8 +224,14 @@ def changes(comparison: Comparison) -> Iterator[Section]:
     for word, note, several in pairs:
         about = [(pair.after, _change(pair)) for pair in several]
         yield Section(word=word, title=f"{word}{note}", about=about, topic=_with_words)
+    lost = [(result, "") for result in comparison.no_longer_judged]
+    yield Section(title="without a result now", about=lost, topic=_with_words)
+    yield from uncompared(comparison)
+
+
+def uncompared(comparison: Comparison) -> Iterator[Section]:
+    """The executions that were not compared, of each kind."""
     others = (
-        ("", "judged in the baseline, not now", comparison.no_longer_judged),
         ("redefined", "with a different prompt, assertion or expectation: not compared", comparison.redefined),
         ("added", "added", comparison.added),
         ("", "not in this run", comparison.removed),

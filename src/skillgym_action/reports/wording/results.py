@@ -30,22 +30,17 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import SuiteChange
     from skillgym_action.model.totals import Totals
 
+OF_COMPARISON = "comparison with the baseline: "  # begins a reason of the decision
+NOT_COMPARED = "there is no baseline yet, so nothing was compared"
 CHECK_OUT_BASE = "check out the base branch in this job, before the results are downloaded"
 CHANGES: dict[SuiteChange, str] = {"differs": "differs from the base's", "added": "is not in the base"}
 QUESTION = "question"  # the type of outcomes of questions that the judge decides one by one
-VERDICTS: dict[Verdict, str] = {
-    "passed": "passed",
-    "failed": "failed",
-    "inconclusive": "inconclusive",
-    "not-gated": "not gated",
-    "unverified": "unverified result of a fork",
-}
 NOUNS = {
     Status.PASSED: ("passed", "passed"),
     Status.FAILED: ("failed", "failed"),
-    Status.EXPECTED_FAILED: ("failed as expected", "failed as expected"),
+    Status.EXPECTED_FAILED: ("marked as failing", "marked as failing"),
     Status.UNEXPECTED_PASSED: ("unexpected pass", "unexpected passes"),
-    Status.ERRORED: ("could not be judged", "could not be judged"),
+    Status.ERRORED: ("without a result", "without a result"),
     Status.SKIPPED: ("skipped", "skipped"),
 }
 
@@ -231,15 +226,13 @@ def counts_by_status(totals: Totals) -> list[tuple[Status, str]]:
     return [(status, counted(totals.counts[status], *NOUNS[status])) for status in order if totals.counts[status]]
 
 
-def counts_in_words(totals: Totals) -> str:
-    """The counts in one phrase."""
-    return ", ".join(words for _, words in counts_by_status(totals)) or "nothing ran"
-
-
 def further_reasons(report: RunReport, totals: Totals) -> Iterator[str]:
-    """Reasons of the decision that do not repeat the counts. ``totals``: of ``report``."""
+    """Reasons of the decision that repeat neither the counts nor the comparison. ``totals``: of ``report``."""
+    from skillgym_action.results.statistics.comparison import regressions
+
     shown = {f"{count} {status}" for status, count in totals.counts.items()}
-    shown.add(f"{totals.counts[Status.ERRORED]} of {totals.executions} could not be judged")
+    shown |= {f"{totals.counts[Status.ERRORED]} of {totals.executions} have no result", NOT_COMPARED}
+    shown |= {*regressions(report.comparison)} if report.comparison else set()
     yield from (reason for reason in (report.decision.reasons if report.decision else ()) if reason not in shown)
 
 
@@ -252,13 +245,6 @@ def verdict(report: RunReport) -> Verdict:
     if totals.counts[Status.FAILED] or totals.counts[Status.UNEXPECTED_PASSED]:
         return "failed"
     return "inconclusive" if totals.counts[Status.ERRORED] or not totals.judged else "passed"
-
-
-def headline(report: RunReport) -> str:
-    """``passed``, ``incomplete, not gated``, ``failed, nothing compared``: the verdict in words."""
-    uncompared = report.decision is not None and report.decision.uncompared
-    before = "cancelled, " if report.cancelled else "incomplete, " if is_cut_off(report) else ""
-    return f"{before}{VERDICTS[verdict(report)]}{', nothing compared' if uncompared else ''}"
 
 
 def is_unverified(report: RunReport) -> bool:

@@ -37,7 +37,7 @@ def _why(quarantine: Quarantine) -> str:
 
 
 def quarantined(report: RunReport, *, red_first: bool = False) -> Section:
-    """Each execution in quarantine with what it would have counted as: ``failed, 2 of 5 sessions passed``."""
+    """Each execution in quarantine with what it would have counted as: ``failed, 2 of 5 attempts passed``."""
     results = sorted(report.quarantined, key=lambda one: one.status not in RED) if red_first else report.quarantined
     return Section(
         word="quarantine",

@@ -36,7 +36,29 @@ class Link:
     address: str
 
 
-Statement = str | Cell
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """How many attempts passed, ``5/5``, and what it was ``before`` if that has changed, all of the tool's own words.
+
+    ``sign``: what became of the result, a key of ``first_glance.KINDS``; empty for sums.
+    ``strong``: a sum, or a change.
+    """
+
+    words: str
+    before: str = ""
+    sign: str = ""
+    note: str = ""
+    strong: bool = False
+
+    def marked(self, sign: str, emphasis: str = "", space: str = " ") -> str:
+        """``❌ 5/5 → **0/5**, flaky``: with a sign, what emphasis begins and ends with, and a space that holds."""
+        mark = emphasis if self.strong else ""
+        after = f"{mark}{self.words}{mark}"
+        after = f"{self.before} →{space}{after}" if self.before else after
+        return f"{sign}{space if sign else ''}{after}{f', {self.note}' if self.note else ''}"
+
+
+Statement = str | Cell | Share
 """A text is plain, and untrusted."""
 
 
@@ -107,4 +129,6 @@ class Section:
 
 def words_of(statement: Statement) -> str:
     """The words without their style."""
+    if isinstance(statement, Share):
+        return statement.marked("")
     return statement.words if isinstance(statement, Cell) else statement

@@ -47,7 +47,7 @@ def samples_rate(samples: Samples, interval: tuple[float, float] | None) -> str:
 
 
 def point_rate(point: TrendPoint) -> str:
-    """``3 of 3 [44, 100]`` of one case, ``72 % [58, 83], 20 cases`` of several."""
+    """``3 of 3 [44, 100]`` of one case, ``72% [58, 83], 20 cases`` of several."""
     if point.rate is None or point.interval is None:
         return "in no rate: expected to fail"
     if point.cases == 1:

@@ -24,7 +24,7 @@ VERDICTS = {
 }
 _UPLIFT = (
     "Only the first arm counts for the verdict. The uplift is how many percentage points more of the assertions pass "
-    "in it: the mean over the cases that were judged in both, with a 95 % interval."
+    "in it: the mean over the cases that were judged in both, with a 95% interval."
 )
 _SKILL = {
     WITH_SKILL: "has the skill as it is now",
@@ -86,7 +86,7 @@ def _comparison(found: Uplift) -> Topic:
         result = f"{uplift} ({verdict}) {over}"
         if found.interval:
             interval = "[{}, {}]".format(*(f"{round(bound) + 0:+d}" for bound in found.interval))
-            result = f"{uplift}, 95 % interval {interval} {over}: {verdict}"
+            result = f"{uplift}, 95% interval {interval} {over}: {verdict}"
             uplift += f" {interval}"
     names = found.suite_name, Cell(found.runner, "name"), f"{found.arm} against {found.other}"
     return Topic(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from math import hypot, prod
 from typing import TYPE_CHECKING, TypeVar
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.model.suite import BenchmarkSuite
 
+_SHORT_COMMIT = 6  # characters, in a title
 MAX_INPUT_DIFFERENCES = 10  # cases whose prompt, assertions or workspace differ, that are listed by name
 
 Key = tuple[str, str, str | None]
 
 
-def compare(base: RunReport, head: RunReport) -> Comparison:
-    """The comparison of ``head`` with the baseline ``base``."""
+def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comparison:
+    """The comparison of ``head`` with the baseline ``base``. ``branch``: that the baseline is from, if it is known."""
     first_only = base.stopped_early or head.stopped_early
     before, after = (1 if first_only else report.sampled_repetitions for report in (base, head))
     earlier = {_key(result): result for result in base.results}
@@ -51,7 +53,8 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
     exchanged = [pair.exchanged for pair in sampled]
     failing = named(sampled) if verdict == "regression" else frozenset[int]()
     is_complete = head.stopped_for_futility is None
-    fixed = named(exchanged) if is_complete and has_dropped(exchanged) else frozenset[int]()
+    improved = is_complete and has_dropped(exchanged)
+    fixed = named(exchanged) if improved else frozenset[int]()
     return Comparison(
         base_id=base.id,
         base_commit=base.commit,
@@ -75,7 +78,17 @@ def compare(base: RunReport, head: RunReport) -> Comparison:
         runners=len({pair.after.runner.id for pair in judged if pair.after.runner}),
         differences=tuple(differences(base, head)),
         reused=len(reused),
+        base_name=branch or _name(base),
+        pairs=tuple(judged),
+        improved=improved,
     )
+
+
+def _name(base: RunReport) -> str:
+    """What reports call a baseline of an unknown branch: ``run 4f1f2a9``, ``run of 27 Nov``."""
+    if base.commit:
+        return f"run {base.commit[:_SHORT_COMMIT]}"
+    return f"run of {datetime.fromisoformat(base.started_at):%-d %b}"
 
 
 def judged_pairs(base: RunReport, results: Iterable[Result], repetitions: int | None = None) -> tuple[ResultPair, ...]:
@@ -358,7 +371,7 @@ def _short(digest: str | None) -> str | None:
     return digest and digest[:_DIGEST]
 
 
-# 1 % for all pairs together and 1 % for single pairs: at most 2 % of comparisons without any change are a regression.
+# 1% for all pairs together and 1% for single pairs: at most 2% of comparisons without any change are a regression.
 LEVEL = 0.01
 MIN_RELEVANT_DROP = 0.02  # share; a smaller mean drop is no regression, even if it is significant
 FALSE_DISCOVERIES = 0.05  # share of the named pairs

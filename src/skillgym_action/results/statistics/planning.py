@@ -1,6 +1,6 @@
 """What a comparison of planned runs can show, how many repetitions it takes, and when to stop for futility.
 
-Fractions of 1 are rates. Formulas are approximations within 15 % of simulations, for drops with a power of 80 %.
+Fractions of 1 are rates. Formulas are approximations within 15% of simulations, for drops with a power of 80%.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MAX_PLANNED_REPETITIONS = 100
 MAX_PLANNED_CASES = 100
-_FACTOR = 3.6  # from the standard error to the drop seen in 80 % of comparisons, found by simulation
+_FACTOR = 3.6  # from the standard error to the drop seen in 80% of comparisons, found by simulation
 _LEAST = 0.8  # of the variance that a drop itself causes in cases that always passed, found by simulation, too
 _START, _ROUNDS = 0.2, 50  # of the fixed-point iteration
 _FUTILE = 0.2  # suite test of the first stage, above which only suspicious pairs are continued

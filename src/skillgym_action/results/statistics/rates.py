@@ -1,4 +1,4 @@
-"""Rates over cases with their 95 % intervals, pass@k and pass^k, also of trigger queries. The case is the unit.
+"""Rates over cases with their 95% intervals, pass@k and pass^k, also of trigger queries. The case is the unit.
 
 Two intervals answer two questions: what the rate would be for other cases like these, and what it would be if the same
 cases were run again. Formulas: Wilson (1927), with Kish's effective sample size (1965).
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
 
 Interval = tuple[float, float]
-TWO_SIDED = 1.959963984540054  # standard normal deviate, 95 % between it and its negative
-ONE_SIDED = 1.6448536269514722  # 95 % below it
+TWO_SIDED = 1.959963984540054  # standard normal deviate, 95% between it and its negative
+ONE_SIDED = 1.6448536269514722  # 95% below it
 MIN_CASES = 5  # for an interval about other cases
 MIN_CASES_OF_K = 10  # for an interval of pass@k and pass^k
 MIN_CASE_SESSIONS = 5  # for the interval of one case

@@ -302,7 +302,7 @@ def _together(series: TrendSeries, counts: Callable[[int], bool]) -> Samples:
 
 
 def difference_interval(earlier: Samples, later: Samples) -> Interval:
-    """The 95 % interval of the difference of two rates, later minus earlier: Newcombe (1998), of Wilson's intervals."""
+    """The 95% interval of the difference of two rates, later minus earlier: Newcombe (1998), of Wilson's intervals."""
     before, after = earlier.rate, later.rate
     (low_before, high_before), (low, high) = wilson(before, earlier.judged), wilson(after, later.judged)
     down = sqrt((after - low) ** 2 + (high_before - before) ** 2)

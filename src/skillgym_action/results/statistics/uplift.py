@@ -159,7 +159,7 @@ def _by_assertion(
 
 
 def interval(differences: Sequence[float], resamples: int = RESAMPLES) -> tuple[float, float] | None:
-    """The 95 % interval of the mean of one difference per case, in the same unit; None below ``MIN_CASES``."""
+    """The 95% interval of the mean of one difference per case, in the same unit; None below ``MIN_CASES``."""
     number = len(differences)
     if number < MIN_CASES:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_MEASURED_ENTRIES = 1_000_000  # files and folders counted in one measurement of disk usage
-DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions have to leave free, or 5 % if less
+DISK_RESERVE_BYTES = 512 * 1024**2  # of the temporary file system that sessions have to leave free, or 5% if less
 BLOCK_BYTES = 512  # of a block as stat counts them
 OPEN_LEVELS = 64  # folders that are open at the same time; deeper ones follow when these are closed
 WAITING_FOLDERS = 64  # open folders that wait to be walked, since they are deeper; more are not counted
@@ -112,7 +112,7 @@ def free_space(folder: Path) -> int:
 
 
 def default_reserve(folder: Path) -> int:
-    """Bytes of the file system of ``folder`` that sessions have to leave free: 512 MiB, or 5 % if that is less."""
+    """Bytes of the file system of ``folder`` that sessions have to leave free: 512 MiB, or 5% if that is less."""
     found = os.statvfs(folder)
     return min(DISK_RESERVE_BYTES, found.f_blocks * found.f_frsize // RESERVE_DIVISOR)
 

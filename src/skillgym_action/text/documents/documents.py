@@ -257,7 +257,7 @@ def _problem(document: Document, key_path: KeyPath, detail: ErrorDetails, model:
         if kind in _QUOTED and isinstance(value, str) and _QUOTED[kind].fullmatch(value):
             remedy = "write it without quotes"
         elif kind == "less_than_equal" and detail["ctx"]["le"] == 1 and 1 < value <= PERCENT:
-            remedy = f"write {value / PERCENT:g} for {scalar or f'{value:g}'} %"
+            remedy = f"write {value / PERCENT:g} for {scalar or f'{value:g}'}%"
     return Problem(
         message=message, location=document.locate(located), key_path=key_path_text(key_path) or None, remedy=remedy
     )

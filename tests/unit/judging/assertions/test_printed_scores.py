@@ -55,7 +55,7 @@ REFUSED = (
     ("a word instead of a number", "Score = NaN", "a score that is not JSON"),
     ("a number and a line after it", "0.4\nfinished in 0.1 s", "the line '0.4', which may be a score or not"),
     ("a number after a line", "loading\n0.85", "the line '0.85'"),
-    ("percent", "50 %", "the line '50 %'"),
+    ("percent", "50%", "the line '50%'"),
     ("a share", "12/100", "the line '12/100'"),
     ("a comma", "0,5", "the line '0,5'"),
     ("NaN", "NaN", "the output is nan"),

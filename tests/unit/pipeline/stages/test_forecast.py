@@ -94,8 +94,8 @@ def test_the_expected_cost_is_the_mean_of_runs_times_the_sessions():
     assert found.usd.interval.runs == 3
     assert found.ms.total == 2 * (12_000 + 24_000)
     cost, time = forecast_lines(found)
-    assert cost == "cost: about $0.72 (95 %: $0.31 to $1.65, from 3 stored runs)"
-    assert time == "time of the agents: about 1 min 12 s with 1 job (95 %: 31 s to 2 min 45 s, from 3 stored runs)"
+    assert cost == "cost: about $0.72 (95%: $0.31 to $1.65, from 3 stored runs)"
+    assert time == "time of the agents: about 1 min 12 s with 1 job (95%: 31 s to 2 min 45 s, from 3 stored runs)"
 
 
 def test_jobs_take_one_execution_after_another_and_no_order_is_faster_than_the_bound():
@@ -192,7 +192,7 @@ def test_a_run_that_costs_more_by_all_stored_runs_is_refused():
     assert found.least_usd == pytest.approx(0.15445, abs=0.00001)
     assert refused(found, max_cost=0.15) == (
         "the run is expected to cost more than the max-cost of $0.15, according to the runs in the store: about $0.36 "
-        "(95 %: $0.15 to $0.82, from 3 stored runs); no session was started; raise max-cost, lower repeat, select "
+        "(95%: $0.15 to $0.82, from 3 stored runs); no session was started; raise max-cost, lower repeat, select "
         "fewer cases, or set allow-partial to run what max-cost pays"
     )
 

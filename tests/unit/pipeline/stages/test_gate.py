@@ -81,22 +81,20 @@ def test_the_tables_have_every_status_and_every_word():
         pytest.param(
             "a failed\nb unexpected-passed", ("failed", 1, ["1 failed", "1 unexpected-passed"]), id="both red"
         ),
-        pytest.param(
-            f"{PASSED}\nx errored timeout", ("inconclusive", 3, ["1 of 2 could not be judged"]), id="one errored"
-        ),
+        pytest.param(f"{PASSED}\nx errored timeout", ("inconclusive", 3, ["1 of 2 have no result"]), id="one errored"),
         pytest.param(
             f"{RED}\nx errored timeout",
-            ("failed", 1, ["1 failed", "1 of 2 could not be judged"]),
+            ("failed", 1, ["1 failed", "1 of 2 have no result"]),
             id="red wins over errored, and both are reported",
         ),
         pytest.param(
             f"{PASSED}\nx errored suite-invalid",
-            ("inconclusive", 2, ["1 of 2 could not be judged"]),
+            ("inconclusive", 2, ["1 of 2 have no result"]),
             id="an invalid case is a mistake of the suite",
         ),
         pytest.param(
             f"{RED}\nx errored suite-invalid",
-            ("failed", 1, ["1 failed", "1 of 2 could not be judged"]),
+            ("failed", 1, ["1 failed", "1 of 2 have no result"]),
             id="red wins over an invalid case",
         ),
         pytest.param(f"{PASSED}\nx skipped", ("passed", 0, []), id="skipped is not red by itself"),
@@ -311,8 +309,8 @@ def test_some_errors_may_be_tolerated(text, rate, code):
     ("rate", "decision"),
     [
         pytest.param(0.25, ("passed", 0, []), id="just tolerated"),
-        pytest.param(0.2, ("inconclusive", 3, ["1 of 4 could not be judged, more than 20.0%"]), id="too many"),
-        pytest.param(0.2499, ("inconclusive", 3, ["1 of 4 could not be judged, more than 24.99%"]), id="one more"),
+        pytest.param(0.2, ("inconclusive", 3, ["1 of 4 have no result, more than 20.0%"]), id="too many"),
+        pytest.param(0.2499, ("inconclusive", 3, ["1 of 4 have no result, more than 24.99%"]), id="one more"),
     ],
 )
 @pytest.mark.parametrize("words", [(), ("failed",)])
@@ -323,7 +321,7 @@ def test_the_error_rate_stands_on_its_own(words, rate, decision):
 
 def test_errors_are_tolerated_beside_a_verdict_only():
     options = GateOptions(fail_on=frozenset({"errored"}), max_error_rate=1.0)
-    assert decided("x errored timeout", options) == ("inconclusive", 3, ["1 of 1 could not be judged"])
+    assert decided("x errored timeout", options) == ("inconclusive", 3, ["1 of 1 have no result"])
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_an_invalid_report_template_is_a_note_and_the_packaged_one_is_used(direc
         )
         publish(directory, REPORT, options, watched)
     summary = (tmp_path / "summary").read_text()
-    assert "❌ Failed: 1 of 3 green" in summary
+    assert "❌ 1 of 3 results passes, 1 fails for 1 reason" in summary
     assert "summary.md.j2" in summary.splitlines()[-2]
     assert [line for line in watched.lines if "summary.md.j2" in line] == watched.lines != []
     assert [line.startswith("::notice title=skillgym-action::") for line in watched.said][-1]

@@ -10,6 +10,7 @@ from hostile import any_text
 from runner_parsers import command, read_lines
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.reports.files.annotations import render
+from skillgym_action.results.statistics.comparison import compare
 
 STALE = "remove the expectation from the case if this is to stay"
 
@@ -32,9 +33,20 @@ def test_what_is_red_becomes_an_error_at_its_place():
         off skipped
     """)
     assert lines(report) == [
-        at("40", "fix on codex%3A Assertion failure", "file:out.txt exists: expected a file%0Asrc/%0AREADME.md"),
-        at("30", "old on claude%3A Unexpected pass", f"every assertion passed; {STALE}"),
-        at("20", "slow on claude%3A Timeout", "no answer"),
+        at("40", "1 result fails%3A fix on codex", "file:out.txt exists: expected a file%0Asrc/%0AREADME.md"),
+        at("30", "1 result passes although marked as failing%3A old on claude", f"every assertion passed; {STALE}"),
+        at("20", "1 result has no result%3A slow on claude", "no answer").replace("error", "warning", 1),
+    ]
+
+
+def test_a_reason_has_one_line_and_what_is_as_on_the_base_none():
+    report = run_report(
+        "\n".join(f"c{number} failed: after 0.{number} s" for number in range(1, 4)) + "\nold failed: x"
+    )
+    base = run_report("c1 passed\nold failed: x")
+    found = lines(replace(report, comparison=compare(base, report)))
+    assert [line.partition("::file")[0] for line in found] == [
+        "::error file=bench/core.json,line=10,title=3 results fail%3A c1 on claude%2C c2 on claude%2C c3 on claude"
     ]
 
 
@@ -46,9 +58,9 @@ def test_warnings():
     problem = Problem(
         message="odd", location=Location(path="a,b.json", line=3, column=4), key_path="x", remedy="mend it"
     )
-    assert lines(run_report("edit passed", warnings=(problem, Problem(message="100 %")))) == [
+    assert lines(run_report("edit passed", warnings=(problem, Problem(message="100%")))) == [
         "::warning file=a%2Cb.json,line=3,col=4,title=skillgym-action::x: odd; mend it",
-        "::warning title=skillgym-action::100 %25",
+        "::warning title=skillgym-action::100%25",
     ]
 
 
@@ -60,7 +72,7 @@ def test_a_place_outside_the_repository_is_left_out(path):
 
 @pytest.mark.parametrize("number", [1, 9, 10, 11, 12, 100, 1_234])
 def test_there_are_ten_of_a_kind_at_most_and_one_counts_the_rest(number):
-    report = run_report("\n".join(f"case-{index} failed\nwarning: odd" for index in range(number)))
+    report = run_report("\n".join(f"case-{index} failed: m{index}x\nwarning: odd" for index in range(number)))
     for kind in ("error", "warning"):
         found = [line for line in lines(report) if line.startswith(f"::{kind} ")]
         rest = [line for line in found if " more::" in line]
@@ -82,16 +94,14 @@ def test_a_title_and_a_message_are_as_long_as_github_shows(case_id, message):
 
 
 def test_ten_of_a_kind_are_all_shown():
-    assert len(lines(run_report("\n".join(f"case-{number} failed" for number in range(10))))) == 10
+    assert len(lines(run_report("\n".join(f"case-{number} failed: m{number}x" for number in range(10))))) == 10
 
 
 def test_of_more_than_ten_the_last_says_how_many_more():
-    report = run_report("\n".join(f"case-{number} failed\nwarning: odd" for number in range(11)))
+    report = run_report("\n".join(f"case-{number} failed: m{number}x\nwarning: odd" for number in range(11)))
     found = lines(report)
     assert [line.partition(" ")[0] for line in found] == ["::error"] * 10 + ["::warning"] * 10
-    assert found[9] == (
-        "::error title=2 more::2 more executions not green: the job summary and the results file list all of them"
-    )
+    assert found[9] == ("::error title=2 more::2 more reasons: the job summary and the results file list all of them")
     assert found[19] == "::warning title=2 more::2 more warnings: the job summary and the results file list all of them"
 
 
@@ -120,5 +130,5 @@ def test_any_text_stays_inside_its_command(case_id, message):
         results.append(replace(result, case_id=case_id, judgement=judgement, location=Location(path=case_id, line=1)))
     warning = Problem(message=message, location=Location(path=case_id))
     text = "".join(render(replace(report, results=tuple(results), warnings=(warning,))))
-    assert [command(line)[0] for line in read_lines(text) if line] == ["error", "error", "warning"]
+    assert [command(line)[0] for line in read_lines(text) if line] == ["error", "warning", "warning"]
     assert all(set(command(line)[1]) <= {"file", "line", "col", "title"} for line in read_lines(text) if line)

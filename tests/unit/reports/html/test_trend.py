@@ -92,7 +92,7 @@ def test_a_page_has_overview_suites_cases_and_runs():
 def test_few_sessions_are_an_interval_and_not_100_percent():
     text = words(Elements(page(run(1))))
     assert "3 of 3 [44, 100]" in text
-    assert "100 % [" not in text
+    assert "100% [" not in text
 
 
 def test_a_mark_has_a_line_in_the_chart_and_a_sentence_below_it():

@@ -12,9 +12,9 @@ from builders import run_report
 from hostile import any_text
 from markdown_structure import shown, structure
 from skillgym_action.model.session import NOT_STORED, SessionArtifacts, StoredText
-from skillgym_action.reports.markdown.failures import grouped
 from skillgym_action.reports.markdown.report import comment, summary
 from skillgym_action.reports.markdown.rows import SessionExcerpts
+from skillgym_action.reports.wording.reasons import by_reason
 from skillgym_action.results.statistics.comparison import compare
 
 DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old\n+new\n"
@@ -63,33 +63,53 @@ def test_suites_may_have_mappings(reporter):
     runner = replace(result.runner, agent=replace(result.runner.agent, env={"MODE": "ci"}))
     suite = replace(result.suite, runners=(runner,))
     report = replace(run_report("fix failed"), suites=(suite,), results=(replace(result, suite=suite),))
-    assert titles(shown(reporter, report)) == ["fix<br>file:out.txt exists: no file"]
+    assert titles(shown(reporter, report)) == ["1 result: file:out.txt exists: no file<br>fix on claude"]
 
 
 def test_a_case_that_fails_on_several_runners_is_one_entry_that_names_them():
     report = run_report("\n".join(f"fix @{runner} failed: no file" for runner in ("x", "y", "z", "u", "v")))
     for reporter in (summary, comment):
-        assert titles(shown(reporter, report)) == [
-            "fix on x, y, z and 2 more runners · the same reason 5 times<br>file:out.txt exists: no file"
-        ]
+        assert titles(shown(reporter, report)) == ["5 results: file:out.txt exists: no file<br>fix on 5 runners"]
 
 
 def test_cases_with_the_same_reason_are_one_entry():
     report = run_report("\n".join(f"c{number} failed: no file" for number in range(60)) + "\nown failed: not green")
     markdown = shown(comment, report)
-    assert "### ❌ 61 failures in 2 groups" in markdown
+    assert "\n### Why\n" in markdown
     assert titles(markdown) == [
-        "c0, c1, c2 and 57 more cases · the same reason 60 times<br>file:out.txt exists: no file",
-        "own<br>file:out.txt exists: not green",
+        "60 results: file:out.txt exists: no file<br>c0 on claude, c1 on claude, c2 on claude, and 57 more",
+        "1 result: file:out.txt exists: not green<br>own on claude",
     ]
-    assert "\nand 54 more executions\n" in markdown
-    assert [line for line in shown(summary, report).split("\n") if "more execution" in line] == []
+    assert len(re.findall(r"^`c\d+` · ", markdown, re.MULTILINE)) == 1
+    assert len(re.findall(r"^`c\d+` · ", shown(summary, report), re.MULTILINE)) == 60
 
 
-def test_a_case_with_several_reasons_says_each_where_it_is():
+def test_a_case_with_several_reasons_is_in_several_entries():
     markdown = shown(summary, run_report("fix @x failed: no file\nfix @y failed: not green\nfix @y2 failed: no file"))
-    assert titles(markdown) == ["fix on x, y, y2 · 2 reasons, the first:<br>file:out.txt exists: no file"]
-    assert re.findall(r"^> `file:out.txt exists`: (.*)$", markdown, re.MULTILINE) == ["no file", "not green", "no file"]
+    assert titles(markdown) == [
+        "2 results: file:out.txt exists: no file<br>fix on x and y2",
+        "1 result: file:out.txt exists: not green<br>fix on y",
+    ]
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        "exited 1 after {}.4 s", "took {}20 ms", "wrote {}000 bytes", "process {}234 ended", "http://localhost:{}0123/x",
+        "no file /tmp/pytest-{}/out.txt", "made on 202{}-11-27T10:00:00Z", "object at 0x7f{}a",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("reporter", [summary, comment])
+def test_what_is_measured_makes_no_other_reason(reporter, measured):
+    report = run_report("\n".join(f"c{number} failed: {measured.format(number)}" for number in (1, 2, 3)))
+    (title,) = titles(shown(reporter, report))
+    assert title.startswith("3 results: ")
+
+
+@pytest.mark.parametrize("wanted", ["did not end within {} s", "{} commits, at least 5 wanted", "line {} is missing"])
+def test_what_was_asked_for_does(wanted):
+    report = run_report("\n".join(f"c{number} failed: {wanted.format(number)}" for number in (1, 2, 3)))
+    assert len(titles(shown(comment, report))) == 3
 
 
 def test_a_reason_of_several_lines_is_seen_with_its_values():
@@ -99,7 +119,7 @@ def test_a_reason_of_several_lines_is_seen_with_its_values():
     failure = replace(result.judgement.failure, message=message)
     report = replace(report, results=(replace(result, judgement=replace(result.judgement, failure=failure)),))
     assert titles(shown(comment, report)) == [
-        "fix<br>file:out.txt exists: expected equal values · actual: 1 · expected: 2"
+        "1 result: file:out.txt exists: expected equal values · actual: 1 · expected: 2<br>fix on claude"
     ]
 
 
@@ -114,37 +134,25 @@ def test_what_differs_below_the_first_line_is_another_reason():
     results = (with_message(result, other if result.index == 8 else same) for result in report.results)
     reason = "file:out.txt exists: expected equal values · actual:"
     assert titles(shown(comment, replace(report, results=tuple(results)))) == [
-        f"c0, c1, c2 and 5 more cases · the same reason 8 times<br>{reason} 1",
-        f"c8<br>{reason} 2",
+        f"8 results: {reason} 1<br>c0 on claude, c1 on claude, c2 on claude, and 5 more",
+        f"1 result: {reason} 2<br>c8 on claude",
     ]
 
 
-def test_cases_with_other_assertions_that_do_not_hold_are_not_one_entry():
+def test_cases_with_the_same_first_assertion_that_fails_are_one_entry():
     report = run_report("a failed: no file\nb failed: no file")
     first, second = report.results
     (outcome,) = second.judgement.outcomes
     outcomes = outcome, replace(outcome, assertion="npm test", explanation="exit code 1")
     second = replace(second, judgement=replace(second.judgement, outcomes=outcomes))
-    assert titles(shown(comment, replace(report, results=(first, second)))) == [
-        "a<br>file:out.txt exists: no file",
-        "b<br>file:out.txt exists: no file (and 1 more assertion)",
-    ]
+    markdown = shown(summary, replace(report, results=(first, second)))
+    assert titles(markdown) == ["2 results: file:out.txt exists: no file<br>a on claude, b on claude"]
+    assert "2. npm test: exit code 1" in markdown
 
 
-def test_each_reason_of_a_case_is_among_the_executions_of_the_comment():
-    lines = [f"fix @r{number} failed: no file" for number in range(9)] + ["fix @last failed: not green"]
-    markdown = shown(comment, run_report("\n".join(lines)))
-    assert "2 reasons, the first:" in markdown
-    assert re.findall(r"^> `file:out.txt exists`: (.*)$", markdown, re.MULTILINE)[:2] == ["no file", "not green"]
-    assert "\nand 4 more executions\n" in markdown
-
-
-def test_a_failure_class_is_named_only_if_all_executions_of_an_entry_have_it():
-    assert titles(shown(comment, run_report("fix @x failed: a\nfix @y failed timeout: b"))) == [
-        "fix on x, y · 2 reasons, the first:<br>file:out.txt exists: a"
-    ]
-    (title,) = titles(shown(comment, run_report("fix @x failed timeout: a\nfix @y failed timeout: b")))
-    assert title.startswith("fix on x, y · timeout · 2 reasons, the first:<br>")
+def test_a_class_of_the_suite_is_named_with_the_number_of_messages():
+    (title,) = titles(shown(comment, run_report("fix @x failed missed: a\nfix @y failed missed: b")))
+    assert title == "2 results: missed · file:out.txt exists: a<br>fix on x and y; 2 messages, the first is above"
 
 
 def test_what_newly_fails_comes_first():
@@ -154,14 +162,13 @@ def test_what_newly_fails_comes_first():
     )
     head = run_report("\n".join(f"{name} failed 0of5: {name}" for name in names))
     markdown = shown(comment, replace(head, comparison=compare(base, head)))
-    assert titles(markdown)[0] == "c11 · new · 0 of 5 sessions passed<br>file:out.txt exists: c11"
-    assert len(titles(markdown)) == 10
-    assert "\n2 failures left out\n" in markdown
+    assert titles(markdown)[0] == "1 result: file:out.txt exists: c11<br>c11 on claude"
+    assert len(titles(markdown)) == 12
 
 
 def test_grouping_loses_no_result():
     report = run_report("\n".join(f"c{n % 7} @r{n % 3} failed: m{n % 4}" for n in range(40)))
-    groups = grouped(report.results)
+    groups = by_reason(report.results)
     assert sorted(result.index for group in groups for result in group) == list(range(40))
 
 
@@ -238,35 +245,8 @@ def test_what_sessions_left_stays_in_its_place(text):
 # --- other parts --------------------------------------------------------------------------------------
 
 
-def test_cases_on_runners_are_a_table_of_the_summary():
-    text = "good @x passed\ngood @y passed\nfix @x failed 3of5\nfix @y passed 5of5\nonly @x skipped"
-    markdown = shown(summary, run_report(text))
-    table = markdown.split("### Cases on runners\n\n")[1].split("\n\n")[0].replace("\u00a0", " ")
-    assert table.split("\n") == [
-        "| Case | `x` | `y` |",
-        "|---|---|---|",
-        "| `fix` | ❌ failed, 3 of 5 sessions, flaky | ✅ passed, 5 of 5 sessions |",
-        "| `good` | ✅ passed | ✅ passed |",
-        "| `only` | ⏭️ skipped | not run |",
-    ]
-    assert "Cases on runners" not in shown(comment, run_report(text))
-    assert "Cases on runners" not in shown(summary, run_report("fix failed\ngood passed"))
-
-
-def test_a_table_of_many_cases_loses_green_ones_and_says_so():
-    lines = [f"c{case} @r{runner} passed" for case in range(320) for runner in range(9)]
-    markdown = shown(summary, run_report("\n".join([*lines, "broken @r0 failed"])))
-    table = markdown.split("### Cases on runners\n\n")[1].split("\n\n###")[0]
-    assert table.split("\n")[2].startswith("| `broken` |")
-    assert "\n21 cases without a failure and 1 runner left out\n" in table
-
-
 def test_columns_in_which_nothing_is_known_are_left_out():
     markdown = shown(summary, run_report("a passed $?\nb failed $?"))
-    assert (
-        "\n| Runner | Passed | Failed | Pass\u00a0rate [95\u00a0%] | Tokens | Time |\n|---|--:|--:|--:|--:|--:|\n"
-        in markdown
-    )
     assert "\n| Case | Runner | Time | Tokens |\n|---|---|--:|--:|\n" in markdown
     assert "\n| Case | Runner | Time | Cost | Tokens |\n" in shown(summary, run_report("a passed $?\nb passed $1"))
 
@@ -275,7 +255,7 @@ def test_columns_in_which_nothing_is_known_are_left_out():
     ("text", "note"),
     [
         ("a unexpected-passed\nb unexpected-passed", "Every assertion passed although the case is expected to fail."),
-        ("a unexpected-passed 2of3", "Some sessions passed although the case is expected to fail, the others fail"),
+        ("a unexpected-passed 2of3", "Some attempts passed although the case is expected to fail, the others fail"),
         (
             "a unexpected-passed 2of3\nb unexpected-passed",
             "Assertions passed although the case is expected to fail: in all",
@@ -286,33 +266,29 @@ def test_an_unexpected_pass_of_some_sessions_says_so(text, note):
     for reporter in (summary, comment):
         markdown = shown(reporter, run_report(text))
         assert f"\n{note}" in markdown
-        assert ("- **`a`** · `claude` · 2 of 3 sessions passed · " in markdown) == ("2of3" in text)
+        assert ("- **`a`** · `claude` · 2 of 3 attempts passed · " in markdown) == ("2of3" in text)
 
 
-def test_errors_of_one_kind_say_their_message_once():
+def test_missing_results_of_one_cause_are_one_line():
     text = "\n".join(f"c{number} @r{number} errored timeout: no answer" for number in range(8))
-    markdown = shown(comment, run_report(text))
-    assert markdown.count("no answer") == 1
-    assert "<b>Timeout (8)</b>: raise the case's timeout, or make the task smaller<br>no answer</summary>" in markdown
-    assert "\nand 2 more\n" in markdown
-    assert shown(summary, run_report(text)).count("\n- `c") == 8
+    for reporter in (comment, summary):
+        markdown = shown(reporter, run_report(text))
+        assert re.findall(r"^- \*\*.*no answer.*", markdown, re.MULTILINE) == [
+            (
+                "- **8 results:** Timeout: no answer; raise the case's timeout, or make the task smaller "
+                "(c0 on r0, c1 on r1, c2 on r2, and 5 more; logs in `core/c0/r0`)"
+            )
+        ]
 
 
 @pytest.mark.slow
-def test_many_errors_leave_room_for_the_reasons_of_failures_and_add_up():
-    lines = [f"e{number} errored {('timeout', 'rate-limit')[number % 2]}: m{number}" for number in range(3_000)]
-    markdown = shown(comment, run_report("\n".join(["boom failed: the reason", *lines])))
-    assert titles(markdown)[0] == "boom<br>file:out.txt exists: the reason"
-    assert "**The agent's answer**" in markdown
-    assert "<b>Timeout (1,500)</b>" in markdown
-    assert "<b>Rate limit (1,500)</b>" in markdown
-    assert markdown.count("\nand 1,494 more\n") == 2
-    assert "left out" not in markdown.lower()
+def test_many_causes_leave_room_for_the_reasons_of_failures_and_add_up():
     lines = [f"e{number} errored timeout: {'m' * 300}{number}" for number in range(12_000)]
-    markdown = shown(summary, run_report("\n".join(["boom failed: the reason", *lines])))
-    assert titles(markdown)[0] == "boom<br>file:out.txt exists: the reason"
-    listed = len(re.findall(r"^- `e\d+`", markdown, re.MULTILINE))
-    assert f"\nand {12_000 - listed:,} more\n" in markdown
+    for reporter in (comment, summary):
+        markdown = shown(reporter, run_report("\n".join(["boom failed: the reason", *lines])))
+        assert titles(markdown)[0] == "1 result: file:out.txt exists: the reason<br>boom on claude"
+        listed = len(re.findall(r"^- \*\*1 result:\*\*", markdown, re.MULTILINE))
+        assert f"\n{12_000 - listed:,} causes left out\n" in markdown
 
 
 def test_what_is_red_comes_first_in_changed_suites():
@@ -329,12 +305,3 @@ def test_what_is_red_comes_first_in_changed_suites():
         "**`bench/red.json`** is not in the base",
         "- ❌ `bad` · `claude` · failed: the reason",
     ]
-
-
-def test_evidence_that_the_comment_has_no_room_for_is_said_to_be_in_the_summary():
-    report = with_answer(run_report("\n".join(f"c{n} failed: m{n} {'x' * 300}" for n in range(10))), "y" * 300)
-    note = "Only in the job summary: some evidence of failures."
-    many = SessionExcerpts(Stored(artifacts(*[("z" * 200, 0)] * 3)))
-    assert note in shown(comment, report, excerpts=many)
-    assert note not in shown(comment, replace(report, results=report.results[:2]), excerpts=many)
-    assert note not in shown(summary, report, excerpts=many)

@@ -25,7 +25,7 @@ PROBLEM = Problem(
     remedy="did you mean 'command'?",
 )  # fmt: skip
 END = RunWithoutReport(exit_code=2, problems=(PROBLEM,))
-FOLDED = f"<details><summary>Report of an earlier run, on commit {'b' * 12}: ✅ Passed: 1 of 1 green</summary>"
+FOLDED = f"<details><summary>Report of an earlier run, on commit {'b' * 12}: ✅ edit passes</summary>"
 
 
 def report_comment(commit="b" * 40, run_key="1/1"):
@@ -38,9 +38,9 @@ def early(replaced="", end=END, run_key="2/1", **more):
 
 def test_the_summary_has_message_place_remedy_and_exit_code():
     assert run_without_report_summary(END, LINKS) == (
-        "## ❌ Error: nothing was judged\n\n"
+        "## ❌ Not run: nothing was tested\n\n"
         f"commit [`aaaaaaaaaaaa`](https://github.com/octo/skills/commit/{'a' * 40}) · exit code 2 · "
-        "[all\u00a0details](https://github.com/octo/skills/actions/runs/2)\n\n"
+        "[all results](https://github.com/octo/skills/actions/runs/2)\n\n"
         f"- **[`x.yaml:4:7`](https://github.com/octo/skills/blob/{'a' * 40}/x.yaml#L4)**: runners.sh: "
         "unknown agent 'comand'<br>did you mean 'command'?\n"
     )
@@ -48,14 +48,14 @@ def test_the_summary_has_message_place_remedy_and_exit_code():
 
 def test_without_links_there_are_none():
     assert run_without_report_summary(END, None).startswith(
-        "## ❌ Error: nothing was judged\n\nexit code 2\n\n- **`x.yaml:4:7`**: "
+        "## ❌ Not run: nothing was tested\n\nexit code 2\n\n- **`x.yaml:4:7`**: "
     )
 
 
 @pytest.mark.parametrize(
     ("end", "title"),
     [
-        pytest.param(RunWithoutReport(exit_code=3, problems=(PROBLEM,)), "Inconclusive: the run ended without", id="3"),
+        pytest.param(RunWithoutReport(exit_code=3, problems=(PROBLEM,)), "Not tested: the run ended without", id="3"),
         pytest.param(
             RunWithoutReport(exit_code=3, problems=(PROBLEM,), reported=True), "failed after its report", id="reported"
         ),
@@ -72,7 +72,7 @@ def test_the_report_of_an_earlier_commit_is_folded_once_however_often_runs_end_e
     first = early(report_comment())
     second = early(first, run_key="3/1")
     for text in (first, second):
-        assert text.count(FOLDED) == text.count("## ✅ Passed: 1 of 1 green") == 1
+        assert text.count(FOLDED) == text.count("## ✅ edit passes") == 1
         assert text.count("<details>") == text.count("</details>")
         assert text.count("<!-- skillgym-action-report: ") == text.count("<!-- run: ") == 1
     assert second.startswith("<!-- skillgym-action:default -->\n<!-- run: 3/1 -->\n## ❌")
@@ -98,7 +98,7 @@ def test_what_a_comment_had_is_recognized(replaced, expected):
 
 def test_the_report_of_this_run_stays_open():
     text = early(report_comment("a" * 40, "2/1"))
-    assert "<details open><summary>Report of this run, on this commit: ✅ Passed: 1 of 1 green</summary>" in text
+    assert "<details open><summary>Report of this run, on this commit: ✅ edit passes</summary>" in text
 
 
 @pytest.mark.parametrize("limit", [65_000, 2_000, 500])
@@ -107,7 +107,7 @@ def test_it_has_at_most_as_many_characters_as_allowed(limit):
     text = early(report_comment(), many, limit=limit)
     assert len(text) <= limit
     assert "problems left out" in text
-    assert "on commit bbbbbbbbbbbb: ✅ Passed: 1 of 1 green" in text
+    assert "on commit bbbbbbbbbbbb: ✅ edit passes" in text
 
 
 @pytest.mark.timed

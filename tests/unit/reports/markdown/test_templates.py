@@ -13,7 +13,7 @@ from skillgym_action.reports.markdown.failures import FailureGroup
 from skillgym_action.reports.markdown.figures import ReportTotals
 from skillgym_action.reports.markdown.report import CompiledTemplates, RunningView, environment, summary
 from skillgym_action.reports.markdown.rows import COMMENT, SUMMARY, Part, Row, RowBudget
-from skillgym_action.reports.markdown.sections import ChangedSuites, Edit, Group, RowSection
+from skillgym_action.reports.markdown.sections import ChangedSuites, Edit, RowSection
 from skillgym_action.reports.markdown.statements import Block, Table
 from skillgym_action.reports.markdown.view import BaselineChanges, ChangeKind, View, verdict_of, view_of
 from users_templates import rendered_elsewhere
@@ -54,7 +54,7 @@ def test_every_value_is_documented_and_no_other():
         field.name for field in dataclasses.fields(RunningView)
     }
     assert set(re.findall(r"`view\.(\w+)`", DOCUMENT)) == known
-    parts = (Row, Part, RowSection, FailureGroup, Group, Edit, Block, ChangedSuites, Table, BaselineChanges, ChangeKind)
+    parts = (Row, Part, RowSection, FailureGroup, Edit, Block, ChangedSuites, Table, BaselineChanges, ChangeKind)
     named = set(re.findall(r"`(\w+)`", DOCUMENT))
     assert {field.name for part in parts for field in dataclasses.fields(part)} - named == set()
 
@@ -65,8 +65,10 @@ def test_the_example_of_the_document_works(tmp_path):
     (tmp_path / "summary.md.j2").write_text(example)
     with rendered_elsewhere(tmp_path) as templates:
         markdown = "".join(summary(showcase(), templates=templates))
-    assert markdown.startswith("# Skills: ❌ Failed: 6 of 14 green\n❌\u00a04\u00a0failed")
-    assert "### ❌ 4 failures in 3 groups" in markdown
+    assert markdown.startswith(
+        "# Skills: ❌ Worse than run 0a1b2c: 78% →\u00a062% of attempts pass\n**1 of 14 results newly fails"
+    )
+    assert "\n### Why\n" in markdown
 
 
 def test_there_are_templates():
@@ -87,9 +89,9 @@ def test_logic_is_seen(source):
 
 def test_every_block_has_a_name_of_the_view():
     assert blocks("summary.md.j2") == [
-        "head", "facts", "runners", "rates", "uplift", "leaks", "addressing", "suites_from", "changed_suites",
-        "failed", "evidence", "unexpected", "errored", "matrix", "quarantined", "reused", "mixed", "changes",
-        "warnings", "skipped", "expected", "passed", "left_out", "provenance",
+        "head", "table", "changes", "notes", "uplift", "leaks", "addressing", "suites_from", "changed_suites",
+        "failed", "evidence", "unexpected", "no_result", "grid", "quarantined", "reused", "mixed",
+        "warnings", "skipped", "expected", "passed", "left_out", "certainty", "facts", "provenance",
     ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from skillgym_action.reports.terminal.job_log import (
     MAX_LOG_ASSERTIONS,
     MAX_LOG_CHARACTERS,
     MAX_LOG_LINE_CHARACTERS,
-    MAX_UNFOLDED_EXECUTIONS,
+    MAX_UNFOLDED_REASONS,
     JobLog,
 )
 from skillgym_action.reports.terminal.terminal import render
@@ -83,9 +83,8 @@ def test_what_is_red_is_shown_at_the_end_in_no_group():
     end = "".join(render(report, red=JobLog().unfolded))
     assert commands(end) == []
     first = end.split("\n\n")[0].splitlines()
-    assert first[0] == "✗ fix [claude] failed: Assertion failure"
-    assert first[1:10] == [
-        "    expected a file",
+    assert first[:2] == ["✗ 1 result: expected a file", "  fix on claude"]
+    assert first[2:10] == [
         "    1. test:make",
         "       exited 2",
         "       first",
@@ -95,7 +94,11 @@ def test_what_is_red_is_shown_at_the_end_in_no_group():
         "    3. graded",
         "       could not be judged: no judge",
     ]
-    assert first[-2:] == ["      line 30", "    bench/core.json:20, artifacts: core/fix/claude"]
+    assert first[-2:] == [
+        "  bench/core.json:20, artifacts: core/fix/claude",
+        "  skillgym-action run bench/core.json --case fix --runner claude"
+    ]  # fmt: skip
+    assert "      line 30" in first
     assert "✓ edit" not in end
 
 
@@ -156,13 +159,13 @@ def test_a_thousand_executions_with_long_texts_do_not_fill_the_log():
         Outcome(assertion=f"file:{number}", type="file", passed=number < 30, explanation=long, evidence=long)
         for number in range(60)
     )
-    report = answered(run_report("\n".join(f"case-{n} failed: {long}" for n in range(1_000))), long, outcomes)
+    report = answered(run_report("\n".join(f"case-{n} failed: m{n}x {long}" for n in range(1_000))), long, outcomes)
     text = whole_log(report)
-    assert len(text) <= MAX_LOG_CHARACTERS + 1_000 * 300 + MAX_UNFOLDED_EXECUTIONS * 45_000
+    assert len(text) <= MAX_LOG_CHARACTERS + 1_000 * 300 + MAX_UNFOLDED_REASONS * 45_000
     assert text.count("note: the log is long enough") == 1
     for number in (0, 999):
         assert f"/1000 ✗ case-{number} [claude]" in text
-    assert "950 more executions without details here" in text
+    assert "950 more reasons without details here" in text
     assert max(map(len, text.splitlines())) <= MAX_LOG_LINE_CHARACTERS + 200
     first = text.split("::endgroup::")[0]
     assert first.count("  ✗ file:") == MAX_LOG_ASSERTIONS, "what does not hold comes first"

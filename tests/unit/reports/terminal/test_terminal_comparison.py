@@ -33,10 +33,10 @@ def test_a_regression():
         "base then, commit then01234567: 8 executions, 8 sessions, started 2025-01-02T03:04:05Z\n"
         "head now, commit now012345678: 9 executions, 9 sessions, started 2025-01-02T03:04:05Z\n"
         "\n"
-        "             pass rate                       cost             tokens      time\n"
-        "all runners  100 % [68, 100] → 11 % [2, 43]  $0.80 → ≥ $1.60  960 → 1.1k  16 s → 9.0 s\n"
+        "             pass rate                     cost             tokens      time\n"
+        "all runners  100% [68, 100] → 11% [2, 43]  $0.80 → ≥ $1.60  960 → 1.1k  16 s → 9.0 s\n"
         "\n"
-        "Of 8 cases judged both in base and now, 100 % of sessions passed then and 0 % now. " + BAD_DAY + "\n"
+        "Of 8 cases with a result both in base and now, 100% of attempts passed then and 0% now. " + BAD_DAY + "\n"
         "\n"
         + "".join(
             f"changed, each by itself may be chance: {one} [claude] passed then, failed now (one session each)\n"
@@ -44,7 +44,9 @@ def test_a_regression():
         )
         + "only in head: new [claude]\n"
         "\n"
-        "Regression: the pass rate dropped by 100 points since the baseline (p = 0.004)\n"
+        "✗ Worse than run then01: 100% → 0% of attempts pass\n"
+        "  8 of 9 results fail, for 1 reason.\n"
+        "  1 passes.\n"
     )
 
 
@@ -53,7 +55,7 @@ def test_a_runner_has_a_row_of_its_own_if_there_are_several():
     both = run_report(text)
     lines = shown(both, both).splitlines()
     assert [line.split("  ")[0] for line in lines[3:7]] == ["", "all runners", "claude", "codex"]
-    assert lines[5].split()[1:4] == ["100", "%", "[34,"]
+    assert lines[5].split()[1:4] == ["100%", "[34,", "100]†"]
 
 
 def test_columns_without_a_number_are_left_out():
@@ -62,16 +64,15 @@ def test_columns_without_a_number_are_left_out():
     assert table[3].split() == ["pass", "rate", "tokens", "time"]
 
 
-def test_the_last_piece_is_the_verdict_with_that_of_the_gate():
+def test_the_last_piece_is_the_title():
     base = run("then", "\n".join(f"{one} passed" for one in EIGHT))
     head = run("now", "\n".join(f"{one} failed" for one in EIGHT))
     decision = Decision(verdict="failed", exit_code=1, reasons=("8 failed",))
     decided = replace(head, comparison=compare(base, head), decision=decision)
     *_, last = render(base, decided)
-    assert last.startswith("Regression: the pass rate dropped by 100 points")
-    assert last.endswith("\nfailed: 8 failed\n")
+    assert last.startswith("✗ Worse than run then01: 100% → 0% of attempts pass\n")
     *_, ungated = render(base, replace(decided, decision=Decision(verdict="not-gated", exit_code=0)))
-    assert ungated.count("\n") == 1
+    assert ungated == last.replace("✗", "i")
 
 
 def test_flaky_executions_of_both_sides_are_named():

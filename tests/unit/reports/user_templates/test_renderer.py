@@ -254,8 +254,8 @@ def test_what_a_template_makes_is_redacted(tmp_path):
     root = repository(tmp_path / "repo", {f"tpl/{TOP}": f"{{{{ '{half}' ~ '{rest}' }}}} {{{{ view.title }}}}"})
     ran = skillgym("run", "--output", "out", "--template-dir", "tpl", cwd=root, API_TOKEN=SECRET)
     assert ran.code == 0
-    assert (root / "out/summary.md").read_text() == "*** ✅ Passed: 1 of 1 green\n"
-    assert (root / "out/comment.md").read_text().endswith("\n*** ✅ Passed: 1 of 1 green\n")
+    assert (root / "out/summary.md").read_text() == "*** ✅ one passes\n"
+    assert (root / "out/comment.md").read_text().endswith("\n*** ✅ one passes\n")
 
 
 def test_templates_are_those_that_were_there_before_agents_were(tmp_path):
@@ -451,7 +451,7 @@ def test_an_error_takes_no_process_and_no_other_template_with_it(tmp_path):
     with rendered_elsewhere(tmp_path) as templates, templates.stage():
         with pytest.raises(ConfigError):
             shown(summary, GREEN, templates=templates)
-        assert "mine ✅ Passed" in shown(comment, GREEN, templates=templates)
+        assert "mine ✅ edit passes" in shown(comment, GREEN, templates=templates)
 
 
 @pytest.mark.slow
@@ -465,7 +465,7 @@ def test_a_process_that_is_killed_is_an_error_and_the_next_report_has_another(tm
                 with pytest.raises(ConfigError, match=r"renders report templates ended by SIGKILL"):
                     shown(summary, GREEN, templates=templates)
                 assert renderers() == []
-        assert shown(summary, GREEN, templates=templates) == "✅ Passed: 1 of 1 green\n"
+        assert shown(summary, GREEN, templates=templates) == "✅ edit passes\n"
 
 
 @pytest.mark.slow
@@ -487,7 +487,7 @@ def test_the_verdict_stays_and_the_built_in_templates_are_used(tmp_path, source,
     assert len(notes) == 1
     assert notes[0].startswith(f"note: tpl/{place}")
     for name in ("summary", "comment"):
-        assert "## ❌ Failed: 1 of 2 green" in (root / f"out/{name}.md").read_text()
+        assert "## ❌ 1 of 2 results passes, 1 fails for 1 reason" in (root / f"out/{name}.md").read_text()
 
 
 # --- cancellation -------------------------------------------------------------------------------------
@@ -557,4 +557,4 @@ def test_threads_render_side_by_side(tmp_path):
         thread.join()
         assert len(renderers()) == 1
         shown(summary, GREEN, templates=templates)
-    assert made == ["✅ Passed: 1 of 1 green\n"]
+    assert made == ["✅ edit passes\n"]

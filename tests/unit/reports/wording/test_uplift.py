@@ -39,8 +39,8 @@ def compared(*found: Uplift) -> RunReport:
         pytest.param(
             {},
             [
-                "uplift +50 points, 95 % interval [+50, +50] over 5 cases: helps",
-                "100 % of assertions passed in with_skill, 50 % in without_skill",
+                "uplift +50 points, 95% interval [+50, +50] over 5 cases: helps",
+                "100% of assertions passed in with_skill, 50% in without_skill",
                 "cost unknown, tokens unknown, time unknown",
             ],
             id="an interval",
@@ -54,7 +54,7 @@ def compared(*found: Uplift) -> RunReport:
             },
             [
                 "uplift +50 points (too few cases for an interval) over 1 case",
-                "100 % of assertions passed in with_skill, 50 % in without_skill",
+                "100% of assertions passed in with_skill, 50% in without_skill",
                 "cost unknown, tokens unknown, time 1.5 × (9 ms against 6 ms)",
             ],
             id="no interval",
@@ -67,8 +67,8 @@ def compared(*found: Uplift) -> RunReport:
         pytest.param(
             {"fixed": ("a", "b"), "newly_failing": ("c",), "in_both": (HELD,), "in_none": (HELD, HELD)},
             [
-                "uplift +50 points, 95 % interval [+50, +50] over 5 cases: helps",
-                "100 % of assertions passed in with_skill, 50 % in without_skill",
+                "uplift +50 points, 95% interval [+50, +50] over 5 cases: helps",
+                "100% of assertions passed in with_skill, 50% in without_skill",
                 "fixed, passed in with_skill only: a; b",
                 "newly failing, passed in without_skill only: c",
                 "cost unknown, tokens unknown, time unknown",
@@ -104,7 +104,7 @@ def plain(text: str) -> str:
 def test_markdown_has_a_row_for_each_comparison_and_what_tells_nothing_is_folded():
     view = markdown(uplift(in_both=(HELD,) * (MAX_LISTING_LINES + 2)), uplift(runner="other", verdict="hurts"))
     assert [plain(cell) for cell in view.table.rows[0]] == [
-        "s_1", "`r`", "with_skill against without_skill", "100 % against 50 %", "**+50 points [+50, +50]**", "helps",
+        "s_1", "`r`", "with_skill against without_skill", "100% against 50%", "**+50 points [+50, +50]**", "helps",
     ]  # fmt: skip
     assert [plain(row[-1]) for row in view.table.rows] == ["helps", "hurts"]
     (folded,) = view.comparisons[0].lists
@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_counted():
 def test_a_row_of_the_html_report():
     report = compared(uplift(in_both=(HELD,) * (MAX_LISTING_LINES + 1)), uplift(cases=(), interval=None))
     first, second = arm_rows(arms(report))
-    assert (first.shares, first.uplift, first.verdict) == ("100 % against 50 %", "+50 points [+50, +50]", "helps")
+    assert (first.shares, first.uplift, first.verdict) == ("100% against 50%", "+50 points [+50, +50]", "helps")
     assert (second.shares, second.uplift) == ("—", "—")
     ((title, lines),) = first.lists
     assert title == "11 assertions pass in both arms and show nothing about the difference"

@@ -16,7 +16,7 @@ from skillgym_action.results.statistics.prediction import (
     wall_time,
 )
 
-T_2 = 4.302653  # of 97.5 %, with 2 degrees of freedom
+T_2 = 4.302653  # of 97.5%, with 2 degrees of freedom
 
 
 def test_the_interval_is_that_of_a_further_observation_on_the_logarithms():

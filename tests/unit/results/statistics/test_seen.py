@@ -77,7 +77,7 @@ def test_seen_2_retries_make_no_regression_where_nothing_changed(chance, repeat)
         == "regression"
         for _ in range(100)
     )
-    assert red <= 4  # at most 2 %; more than 4 of 100 happen in 5 % of such tests
+    assert red <= 4  # at most 2%; more than 4 of 100 happen in 5% of such tests
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def trend(*of: TrendSeries, days: float = 1.0, runs: int = 0, digests: Any = Non
 
 
 def points(line: TrendLine) -> list[tuple[int, int, str]]:
-    """First and last run, and how many sessions passed."""
+    """First and last run, and how many attempts passed."""
     return [(point.first, point.last, str(point.samples)) for point in line.points]
 
 

@@ -47,8 +47,8 @@ def test_in_words():
     report = run_report("x passed", results=tuple(results((True, 2, 3), (False, 0, 1))))
     (sentence,) = trigger_sentences(report)
     assert sentence == (
-        "Triggers of bench/core.json on claude: recall 67 % [21, 94], precision 100 % [34, 100], "
-        "accuracy 75 % [30, 95], over 4 runs of 2 queries"
+        "Triggers of bench/core.json on claude: recall 67% [21, 94], precision 100% [34, 100], "
+        "accuracy 75% [30, 95], over 4 runs of 2 queries"
     )
     unknown = run_report("x passed", results=tuple(results((True, 0, 2))))
     assert "precision unknown" in next(trigger_sentences(unknown))

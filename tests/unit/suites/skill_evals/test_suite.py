@@ -33,11 +33,11 @@ CASE = {"prompt": "p", "expectations": ["a"]}
 
 # The shares are of public files, as far as they were counted.
 SHAPES = [
-    pytest.param({"skill_name": "pdf", "evals": [CASE]}, ["eval-1"], id="skill_name and evals: 88 %"),
-    pytest.param({"evals": [CASE | {"id": 1}, CASE | {"id": 0}]}, ["1", "0"], id="an id that is a number: 85 %"),
-    pytest.param({"evals": [CASE | {"id": "one"}]}, ["one"], id="an id that is text: 12 %"),
-    pytest.param({"evals": [CASE | {"id": None}, CASE]}, ["eval-1", "eval-2"], id="no id: 3 %"),
-    pytest.param([CASE], ["eval-1"], id="a list: 5 %"),
+    pytest.param({"skill_name": "pdf", "evals": [CASE]}, ["eval-1"], id="skill_name and evals: 88%"),
+    pytest.param({"evals": [CASE | {"id": 1}, CASE | {"id": 0}]}, ["1", "0"], id="an id that is a number: 85%"),
+    pytest.param({"evals": [CASE | {"id": "one"}]}, ["one"], id="an id that is text: 12%"),
+    pytest.param({"evals": [CASE | {"id": None}, CASE]}, ["eval-1", "eval-2"], id="no id: 3%"),
+    pytest.param([CASE], ["eval-1"], id="a list: 5%"),
     pytest.param({"cases": [CASE]}, ["eval-1"], id="cases"),
     pytest.param({"test_cases": [CASE]}, ["eval-1"], id="test_cases"),
     pytest.param({"testCases": [CASE]}, ["eval-1"], id="testCases"),
@@ -52,8 +52,8 @@ SHAPES = [
     pytest.param(
         {"evals": [{"messages": [{"role": "user", "content": "p"}], "expect": "a"}]}, ["eval-1"], id="message"
     ),
-    pytest.param({"evals": [{"prompt": "p", "expected_output": "a"}]}, ["eval-1"], id="expected_output alone: 25 %"),
-    pytest.param({"evals": [{"prompt": "p", "files": [], "expected_result": "a"}]}, ["eval-1"], id="empty files: 63 %"),
+    pytest.param({"evals": [{"prompt": "p", "expected_output": "a"}]}, ["eval-1"], id="expected_output alone: 25%"),
+    pytest.param({"evals": [{"prompt": "p", "files": [], "expected_result": "a"}]}, ["eval-1"], id="empty files: 63%"),
     pytest.param({"evals": [CASE | {"files": None}]}, ["eval-1"], id="null files"),
     pytest.param({"evals": [CASE | {"should_trigger": True}]}, ["eval-1"], id="should_trigger beside questions"),
 ]
@@ -292,21 +292,19 @@ def test_the_warning_says_what_a_file_of_its_name_has():
 # --- trigger lists ----------------------------------------------------------------------------------
 
 LISTS = [
-    pytest.param([{"query": "a", "should_trigger": True}, {"query": "b", "should_trigger": False}], "+a -b", id="59 %"),
+    pytest.param([{"query": "a", "should_trigger": True}, {"query": "b", "should_trigger": False}], "+a -b", id="59%"),
     pytest.param({"queries": [{"query": "a", "should_trigger": True}]}, "+a", id="queries"),
     pytest.param({"cases": [{"prompt": "a", "should_trigger": False}]}, "-a", id="cases"),
     pytest.param({"skill_name": "pdf", "evals": [{"query": "a", "should_trigger": True}]}, "+a", id="evals"),
-    pytest.param([{"query": "a", "expected_trigger": True}], "+a", id="expected_trigger: 3 %"),
-    pytest.param({"should_trigger": ["a", "b"], "should_not_trigger": ["c"]}, "+a +b -c", id="two lists: 6 %"),
+    pytest.param([{"query": "a", "expected_trigger": True}], "+a", id="expected_trigger: 3%"),
+    pytest.param({"should_trigger": ["a", "b"], "should_not_trigger": ["c"]}, "+a +b -c", id="two lists: 6%"),
     pytest.param({"should_trigger": [{"query": "a", "why": "x"}], "should_not_trigger": []}, "+a", id="of mappings"),
-    pytest.param(
-        {"skills": [{"name": "pdf", "should_trigger": ["a"], "should_not_trigger": ["b"]}]}, "+a -b", id="2 %"
-    ),
+    pytest.param({"skills": [{"name": "pdf", "should_trigger": ["a"], "should_not_trigger": ["b"]}]}, "+a -b", id="2%"),
     pytest.param({"skills": [{"name": "pdf", "shouldTrigger": ["a"]}]}, "+a", id="shouldTrigger of a skill"),
     pytest.param(
         [{"query": "a", "expected": "trigger"}, {"query": "b", "expected": "no_trigger"}], "+a -b", id="words"
     ),
-    pytest.param([{"query": "a", "expected_skill": "pdf"}, {"query": "b", "expected_skill": None}], "+a -b", id="6 %"),
+    pytest.param([{"query": "a", "expected_skill": "pdf"}, {"query": "b", "expected_skill": None}], "+a -b", id="6%"),
     pytest.param(
         [{"query": "a", "should_trigger": "pdf"}, {"query": "b", "should_trigger": "none"}], "+a -b", id="none"
     ),
