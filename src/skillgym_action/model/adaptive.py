@@ -1,0 +1,81 @@
+"""How a run with ``repeat: auto`` decided: its mode, every look at its sessions, and what the check found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Mode = Literal["screen", "side-by-side", "stored"]
+RegressionCheck = Literal["cleared", "not-confirmed", "confirmed", "side-by-side", "not-checked", "undecided"]
+LookPhase = Literal["screen", "cases", "suite", "stored"]
+LookOutcome = Literal["clear", "suspect", "go-on", "red", "not-confirmed"]
+
+CONTROL_ARM = "base"  # the arm of the sessions with the files of the base commit
+RED: tuple[RegressionCheck, ...] = ("confirmed", "side-by-side", "not-checked")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """One look at the sessions of a phase, after so many complete rounds of ``pairs`` pairs.
+
+    ``level``: what ``p`` has to reach for a regression; None: no regression is called at this look.
+    """
+
+    phase: LookPhase
+    round: int
+    pairs: int
+    p: float
+    level: float | None
+    outcome: LookOutcome
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionCounts:
+    """Sessions that were held: those of the screen, those of both sides; ``most``: how many there could have been."""
+
+    screen: int = 0
+    control: int = 0
+    head: int = 0
+    most: int = 0
+
+    @property
+    def all(self) -> int:
+        """The number of all sessions of pairs."""
+        return self.screen + self.control + self.head
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairName:
+    """One case on one runner."""
+
+    suite: str
+    case_id: str
+    runner_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SideCounts:
+    """Passed and judged sessions of a pair or of all, side by side."""
+
+    control: tuple[int, int]
+    head: tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Adaptive:
+    """The decision of a run with ``repeat: auto``. ``why``: the reason of the mode or of an undecided check.
+
+    ``control``: the base commit; None: there was no control. ``suspects``: pairs that were checked alone; ``suite``:
+    whether all pairs were in question. ``side``: the sessions of the last phase side by side.
+    """
+
+    mode: Mode
+    why: str
+    check: RegressionCheck
+    control: str | None
+    suspects: tuple[PairName, ...]
+    suite: bool
+    sessions: SessionCounts
+    looks: tuple[Look, ...]
+    named: tuple[PairName, ...] = ()
+    side: SideCounts | None = None
