@@ -26,7 +26,6 @@ from bench.adaptive import CHANGES, Decided, Design, simulated
 from skillgym_action.model.comparison import Samples
 from skillgym_action.results.statistics.comparison import has_dropped, named, rate_change
 from skillgym_action.results.statistics.exact_tests import SampledPair
-from skillgym_action.results.statistics.planning import first_stage, must_complete, pairs_to_continue
 from skillgym_action.results.statistics.rates import population_rate, same_cases_rate
 from skillgym_action.results.statistics.uplift import interval
 
@@ -166,29 +165,6 @@ def bad_day(random: Random, cell: Cell, spread: float) -> bool:
     return has_dropped(pairs(random, before, after, cell))
 
 
-class Stopped(NamedTuple):
-    """What a futility stop did to one comparison: the share of sessions that were run, and both verdicts."""
-
-    share: float
-    red_with_all: bool
-    red: bool
-
-
-def stopped_for_futility(random: Random, cell: Cell, change: Callable[[list[float]], list[float]]) -> Stopped:
-    """A run that may stop after its first stage, with the same sessions as one that does not."""
-    rates, number = chances(random, cell), cell.repetitions
-    early, rest = first_stage(number), number - first_stage(number)
-    base, after = run(random, rates, number), change(rates)
-    first, second = run(random, after, early), run(random, after, rest)
-    whole = [SampledPair(before, one + two) for before, one, two in zip(base, first, second, strict=True)]
-    staged = [SampledPair(before, one) for before, one in zip(base, first, strict=True)]
-    continued = pairs_to_continue(staged, number)
-    complete = len(continued) == cell.cases or must_complete([whole[index] for index in continued])
-    held = cell.cases * number if complete else cell.cases * early + len(continued) * rest
-    red = has_dropped(whole)
-    return Stopped(held / (cell.cases * number), red, complete and red)
-
-
 def uplift_interval(random: Random, cell: Cell, other_mean: float) -> tuple[float, float]:
     """The interval of the uplift of an arm with the cell's mean over one with ``other_mean``, in shares."""
     of_arms = (chances(random, cell), chances(random, cell._replace(mean=other_mean)))
@@ -221,13 +197,6 @@ def share(measured: Callable[[Random, Cell], bool], runs: int, cell: Cell) -> fl
     return sum(measured(random, cell) for _ in range(runs)) / runs
 
 
-def futility(runs: int, cell: Cell, change: Callable[[list[float]], list[float]]) -> Stopped:
-    """Means of what the futility stop does."""
-    random = Random(f"{cell}")
-    found = [stopped_for_futility(random, cell, change) for _ in range(runs)]
-    return Stopped(*(sum(column) / runs for column in zip(*found, strict=True)))
-
-
 def is_beyond_chance(found: float, promised: float, runs: int, *, above: bool) -> bool:
     """Whether so large a share (or so small a one, unless ``above``) has at most the probability ``DOUBT``."""
     count = round(found * runs)
@@ -246,16 +215,6 @@ def adaptive(runs: int, cell: Cell, design: Design) -> Decided:
     random = Random(f"{cell}")
     found = [simulated(random, chances(random, cell), design) for _ in range(runs)]
     return Decided(*(sum(column) / runs for column in zip(*found, strict=True)))
-
-
-def same(rates: list[float]) -> list[float]:
-    """Nothing has changed."""
-    return rates
-
-
-def quarter_broken(rates: list[float]) -> list[float]:
-    """A quarter of the cases never passes."""
-    return [0.0] * (len(rates) // 4) + rates[len(rates) // 4 :]
 
 
 # --- the tables ---------------------------------------------------------------------------------------
@@ -340,21 +299,6 @@ class Simulation:
         head = ["cases", "true value inside, no uplift", "20 points", "shown without any", "40 points shown"]
         table("Uplift: worst cell (mean)", head, rows)
 
-    def futility(self) -> None:
-        """What a futility stop saves, and what it costs."""
-        rows = []
-        for repetitions in (5, 10):
-            cell = Cell(0.8, 0.3, 20, repetitions)
-            jobs = {
-                "nothing changed": self.pool.submit(futility, self.runs, cell, same),
-                "a quarter broken": self.pool.submit(futility, self.runs, cell, quarter_broken),
-            }
-            for name, job in jobs.items():
-                found = job.result()
-                verdicts = f"{found.red_with_all:.1%} / {found.red:.1%}"
-                rows.append([f"{repetitions}", name, f"{found.share:.0%}", verdicts])
-        table("Futility stop, 20 cases", ["R", "change", "sessions run", "regression: all run / stopped"], rows)
-
     def adaptive(self) -> None:
         """With ``repeat: auto``: what is red although nothing changed, what is seen, and with how many sessions."""
         self._adaptive_unchanged()
@@ -432,7 +376,6 @@ def main() -> int:
         simulation.power()
         simulation.coverage()
         simulation.uplift()
-        simulation.futility()
         simulation.adaptive()
         simulation.bad_days()
     seconds = time.perf_counter() - began

@@ -27,7 +27,7 @@ def test_seen_11_a_comparison_names_model_suite_and_template_that_changed(tmp_pa
     _, base, _ = run(tmp_path, "base")
     written(tmp_path, {"bench/core.json": suite(*EIGHT, case("new"), **TEMPLATE), "bench/template/a.txt": "two"})
     written(tmp_path, {"skillgym.config.yaml": config(runner(model="large"))})
-    code, head, shown = run(tmp_path, "head", "--baseline", "base", "--fail-on", "regression")
+    code, head, shown = run(tmp_path, "head", "--baseline", "./base", "--fail-on", "regression")
     digests = [(file["suites"][0]["digest"][:12], file["suites"][0]["templateDigest"][:12]) for file in (base, head)]
     assert digests[0][0] != digests[1][0]
     assert digests[0][1] != digests[1][1]
@@ -47,11 +47,11 @@ def test_a_run_that_got_worse_is_a_regression_and_one_of_fewer_cases_inconclusiv
     repository(tmp_path, {"bench/core.json": suite(*EIGHT), "skillgym.config.yaml": config(runner(PASSING))})
     run(tmp_path, "base")
     written(tmp_path, {"skillgym.config.yaml": config(runner("true"))})
-    worse = run(tmp_path, "worse", "--baseline", "base", "--fail-on", "regression")
+    worse = run(tmp_path, "worse", "--baseline", "./base", "--fail-on", "regression")
     assert (worse[0], worse[1]["run"]["comparison"]["verdict"]) == (1, "regression")
     assert "baseline regression: the pass rate dropped by 100 points since the baseline (p = 0.004)\n" in worse[2]
     written(tmp_path, {"bench/core.json": suite(*EIGHT[:7]), "skillgym.config.yaml": config(runner(PASSING))})
-    fewer = run(tmp_path, "fewer", "--baseline", "base", "--fail-on", "regression")
+    fewer = run(tmp_path, "fewer", "--baseline", "./base", "--fail-on", "regression")
     assert (fewer[0], fewer[1]["run"]["comparison"]["verdict"]) == (3, "inconclusive")
     assert "only 7 of 8 sessions of the baseline's cases were judged, less than 90%" in fewer[2]
 
@@ -59,11 +59,11 @@ def test_a_run_that_got_worse_is_a_regression_and_one_of_fewer_cases_inconclusiv
 def test_another_time_limit_is_named_also_after_judging_again(tmp_path):
     repository(tmp_path, {"bench/core.json": suite(*EIGHT), "skillgym.config.yaml": config(runner(PASSING))})
     run(tmp_path, "base")
-    _, head, shown = run(tmp_path, "head", "--timeout", "60", "--baseline", "base")
+    _, head, shown = run(tmp_path, "head", "--timeout", "60", "--baseline", "./base")
     expected = ["time limit: that of the suite then, 60 s now"]
     assert head["run"]["comparison"]["differences"] == expected
     assert f"baseline differs: {expected[0]}\n" in shown
-    again = skillgym("rejudge", "head", "--output", "again", "--baseline", "base", cwd=tmp_path)
+    again = skillgym("rejudge", "head", "--output", "again", "--baseline", "./base", cwd=tmp_path)
     file = json.loads((tmp_path / "again/results.json").read_text(encoding="utf-8"))
     assert (again.code, file["run"]["comparison"]["differences"][0]) == (0, expected[0])
 
@@ -73,9 +73,9 @@ def test_all_prompts_edited_prove_nothing(tmp_path):
     run(tmp_path, "base")
     edited = (one | {"prompt": f"{one['prompt']} now"} for one in EIGHT)
     written(tmp_path, {"bench/core.json": suite(*edited), "skillgym.config.yaml": config(runner("true"))})
-    ran = skillgym("run", "bench", "--output", "head", "--baseline", "base", "--fail-on", "regression", cwd=tmp_path)
+    ran = skillgym("run", "bench", "--output", "head", "--baseline", "./base", "--fail-on", "regression", cwd=tmp_path)
     assert (ran.code, "no case of this plan was judged in the baseline" in ran.err) == (2, True)
-    code, head, _ = run(tmp_path, "head", "--baseline", "base", "--fail-on", "none")
+    code, head, _ = run(tmp_path, "head", "--baseline", "./base", "--fail-on", "none")
     comparison = head["run"]["comparison"]
     assert (code, comparison["verdict"], comparison["redefined"]) == (0, "inconclusive", 8)
 

@@ -10,7 +10,6 @@ import pytest
 from bench_runs import Bench, attempts, statuses
 from scratch import PASSING, Watched, case, repository, runner, skillgym, suite, written
 from scratch import config as configuration
-from skillgym_action.model.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,15 +86,6 @@ def test_missing_repetitions_are_not_run_either(bench):
     assert [attempts(result) for result in report.results[:3]] == [["1.1 failed", "2.1 failed"], ["1.1 passed"], []]
 
 
-def test_it_cannot_be_combined_with_another_rule_that_ends_the_run(tmp_path):
-    repository(tmp_path)
-    skillgym("run", "--output", "base", cwd=tmp_path)
-    ran = skillgym(
-        *("run", "--baseline", "base", "--fail-on", "regression", "--stop", "futility", "--maxfail", "1"), cwd=tmp_path
-    )
-    assert (ran.code, "--stop futility with --maxfail: only one of them can end the run" in ran.err) == (2, True)
-
-
 def test_a_resumed_run_counts_the_failures_of_before(tmp_path):
     repository(tmp_path, {"bench/core.json": suite(*CASES), "skillgym.config.yaml": configuration(runner("true"))})
     first = skillgym("run", "-x", "--output", "out", cwd=tmp_path)
@@ -167,12 +157,6 @@ def test_a_resumed_run_has_its_own_executions(tmp_path):
     skillgym("run", "--output", "out", cwd=tmp_path)
     ran = skillgym("run", "--last-failed", "--resume", "out", cwd=tmp_path)
     assert (ran.code, "--last-failed with --resume" in ran.err) == (2, True)
-
-
-def test_the_rule_is_checked_before_a_session_starts(bench):
-    with pytest.raises(UsageError, match=r"--stop futility with --maxfail: only one of them can end the run"):
-        bench.run("true", *CASES, maxfail=1, stop="futility", fail_on="regression", baseline_optional=True)
-    assert bench.sessions == 0
 
 
 @pytest.mark.parametrize(

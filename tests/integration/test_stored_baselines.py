@@ -214,12 +214,6 @@ def test_shards_are_stored_and_compared_by_the_job_that_puts_them_together(proje
     assert (second.code, "the pass rate dropped by 100 points" in second.err) == (1, True), second.err
 
 
-def test_a_run_stops_for_futility_against_the_store(project):
-    project.push("--repeat", "5")
-    code, file, shown = project.propose("--repeat", "5", "--stop", "futility")
-    assert (code, file["run"]["stoppedForFutility"]) == (0, {"repetitions": 2, "planned": 5}), shown
-
-
 def test_one_file_is_a_store_too(project):
     project.store = project.store.replace("/store", "/store.jsonl")
     project.push()

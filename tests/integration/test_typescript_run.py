@@ -86,12 +86,6 @@ def test_a_check_that_returns_a_boolean_causes_one_warning(root):
     }
 
 
-def test_a_repetition_that_fails_is_the_last_if_cases_stop_early(root):
-    result = run(root, FLAKY, "--stop-early", settings={"repeat": 3})["flaky one"]
-    assert attempts(result) == [("own/flaky/one/repeat-1", "passed"), ("own/flaky/one/repeat-2", "failed")]
-    assert result["status"] == "failed"
-
-
 @pytest.mark.parametrize("schedule", ["serial", "parallel", "isolated-by-runner"])
 def test_results_come_case_by_case_and_runner_by_runner_in_every_schedule(root, schedule):
     text = suite(("b", "assert.ok(report)"), ("a", "assert.ok(report)"))

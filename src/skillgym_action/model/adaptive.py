@@ -7,6 +7,7 @@ from typing import Literal
 
 Mode = Literal["screen", "side-by-side", "stored"]
 RegressionCheck = Literal["cleared", "not-confirmed", "confirmed", "side-by-side", "not-checked", "undecided"]
+Phase = Literal["screen", "side-by-side"]
 LookPhase = Literal["screen", "cases", "suite", "stored"]
 LookOutcome = Literal["clear", "suspect", "go-on", "red", "not-confirmed"]
 
@@ -45,37 +46,47 @@ class SessionCounts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PairName:
-    """One case on one runner."""
+class SideCounts:
+    """Passed and judged sessions of the control and of the head, of one pair or of several."""
+
+    control_passed: int
+    control_judged: int
+    head_passed: int
+    head_judged: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedPair:
+    """One case on one runner. ``beside``: its sessions side by side; None: there were none."""
 
     suite: str
     case_id: str
     runner_id: str
+    beside: SideCounts | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SideCounts:
-    """Passed and judged sessions of a pair or of all, side by side."""
+class Control:
+    """What the head was run beside: the id of the base commit."""
 
-    control: tuple[int, int]
-    head: tuple[int, int]
+    commit: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Adaptive:
     """The decision of a run with ``repeat: auto``. ``why``: the reason of the mode or of an undecided check.
 
-    ``control``: the base commit; None: there was no control. ``suspects``: pairs that were checked alone; ``suite``:
-    whether all pairs were in question. ``side``: the sessions of the last phase side by side.
+    ``control``: None: there was none. ``suspects``: pairs that were checked alone; ``suite``: whether all pairs were in
+    question; ``named``: those that are worse. ``beside``: all sessions of the last phase side by side.
     """
 
     mode: Mode
     why: str
     check: RegressionCheck
-    control: str | None
-    suspects: tuple[PairName, ...]
+    control: Control | None
+    suspects: tuple[CheckedPair, ...]
     suite: bool
     sessions: SessionCounts
     looks: tuple[Look, ...]
-    named: tuple[PairName, ...] = ()
-    side: SideCounts | None = None
+    named: tuple[CheckedPair, ...] = ()
+    beside: SideCounts | None = None

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from skillgym_action.pipeline.stages.baseline import StoredBaseline
     from skillgym_action.results.journal import Journal
     from skillgym_action.results.merge import StoredReports
-    from skillgym_action.results.statistics.planning import FutilityRule
     from skillgym_action.services import Services
     from skillgym_action.settings.slices import Options, PlanOptions
 
@@ -56,7 +55,6 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
 
 def _check(plan: Plan, base: RunReport | None, options: Options) -> None:
     _check_judge(plan, options)
-    _check_stop(plan, options)
     _refuse_in_place(plan, options)
     if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
         return
@@ -64,7 +62,7 @@ def _check(plan: Plan, base: RunReport | None, options: Options) -> None:
         return  # the store gets more samples with each run: a comparison that shows nothing yet is inconclusive
     from skillgym_action.results.statistics.planning import undecidable
 
-    if problem := undecidable(deciding_sessions(plan, options), base, stop_early=options.execute.stop_early):
+    if problem := undecidable(deciding_sessions(plan, options), base):
         raise UsageError.of(problem)
 
 
@@ -127,37 +125,6 @@ def _refuse_in_place(plan: Plan, options: Options) -> None:
             )
 
 
-def _check_stop(plan: Plan, options: Options) -> None:
-    """Raises UsageError if the run cannot be stopped for futility, though it is to be."""
-    if options.execute.stop is None:
-        return
-    stop = f"--stop {options.execute.stop}"
-    if options.execute.stop_early:
-        raise UsageError(f"{stop} with --stop-early: only one of them can decide", remedy="leave one of them out")
-    if options.execute.maxfail is not None:
-        raise UsageError(f"{stop} with --maxfail: only one of them can end the run", remedy="leave one of them out")
-    if options.report.baseline is None and not options.report.auto:
-        raise UsageError(f"{stop} without a baseline: there is nothing to compare with", remedy="name a --baseline")
-    if "regression" not in options.gate.fail_on:
-        raise UsageError(
-            f"{stop} without regression in fail-on: nothing would be decided", remedy="add the word regression"
-        )
-    if any(execution.is_other_arm for execution in plan.executions):
-        raise UsageError(f"{stop} with arms: the other arms would lack sessions", remedy="leave one of them out")
-    if options.plan.shard[1] > 1:
-        raise UsageError(f"{stop} with --shard: a part cannot decide for the whole run", remedy="leave one of them out")
-
-
-def futility_rule(base: RunReport | None, options: Options) -> FutilityRule | None:
-    """When the run is stopped for futility; None: never, since it is not asked for or would save nothing."""
-    if options.execute.stop is None or base is None:
-        return None
-    from skillgym_action.results.statistics.planning import FutilityRule
-
-    rule = FutilityRule(base=base, repetitions=options.execute.repeat)
-    return rule if rule.first_repetitions < rule.repetitions else None
-
-
 def planned_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]]:
     """The executions of the plan, each with its number of repetitions."""
     from skillgym_action.sessions.repetitions import planned_repetitions
@@ -168,11 +135,6 @@ def planned_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]
 def deciding_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]]:
     """The same without those of arms that do not decide."""
     return [entry for entry in planned_sessions(plan, options) if entry[0].decides]
-
-
-def may_stop_early(plan: Plan, options: Options) -> bool:
-    """Whether executions may have ended before all of their repetitions."""
-    return options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
 
 
 # --- suites of the checkout, compared with others -----------------------------------------------------

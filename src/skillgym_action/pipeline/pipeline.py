@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.report import LimitSettings
+from skillgym_action.pipeline.adaptive import base_beside, beside, check_adaptive, with_gate
 from skillgym_action.pipeline.checks import (
     check_budget,
     check_containers,
     check_plan,
     compared_with_checkout,
     expected_of,
-    futility_rule,
     hide_from_agents,
-    may_stop_early,
 )
 from skillgym_action.pipeline.stages.arms import assign_arms
 from skillgym_action.pipeline.stages.baseline import (
@@ -220,8 +219,10 @@ def run(
     wanted = baseline_keys(services, plan, digests, options.sandbox.type)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
     check_plan(plan, base, options)
+    check_adaptive(plan, options, writes=bool(stored and stored.writes))
     cut_off, suites_from = _cut_off(services, plan), hide_from_agents(services, plan, options)
-    journal, first_line = _journal(services, plan, options, began, command)
+    plan, control = beside(services, plan, options, base, (stored, wanted))
+    journal, first_line = _journal(services, control.extended(plan), options, began, command, control.commit)
     refuse_own_results(base, options, services.directory.path.name, iso_timestamp(journal.began))
     wanted = with_whole_digests(services, plan, wanted, options)
     plan, reuse = _reused(services, plan, wanted, options, (stored.history if stored else None, journal))
@@ -229,16 +230,17 @@ def run(
     if first_line is not None:
         services.directory.begin(first_line)
     times.ended("suites and plan")
-    to_run = reuse.plan if workers else install_agents(services, reuse.plan, options.install_agents)
+    control = control.of(reuse.plan)
+    to_run = control.extended(reuse.plan)
+    to_run = to_run if workers else install_agents(services, to_run, options.install_agents)
     times.ended("installation of agents")
     from skillgym_action.pipeline.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.pipeline.stages.report import report_run
 
-    rule = futility_rule(without_reused(base, reuse), options)
-    executed = execute(services, to_run, options.execute, journal, rule, workers)
+    executed = execute(services, to_run, options.execute, journal, control.rule, workers)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
-    plan, results = with_reused(plan, executed.results, reuse)
+    plan, results = with_reused(control.extended(plan), executed.results, reuse)
     report = report_run(services, plan, results, journal, options, command=command)
     report = replace(
         report,
@@ -246,14 +248,13 @@ def run(
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
         incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
-        stopped_early=may_stop_early(plan, options),
-        stopped_for_futility=executed.stopped or options.execute.stopped,
+        adaptive=executed.adaptive or options.execute.decided,
         **executed.of_report,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
-    compared = _compared(services, report, options, (base, stored), journal)
-    return _decided_and_published(services, compared, with_first_run(options, stored), show)
+    compared = _compared(services, report, options, (base, stored), journal, control.commit)
+    return _decided_and_published(services, compared, with_gate(with_first_run(options, stored), compared), show)
 
 
 def _planned_with_store(
@@ -286,16 +287,20 @@ def _compared(
     options: Options,
     baseline: tuple[RunReport | None, StoredBaseline | None],
     journal: Journal | None = None,
+    commit: str | None = None,
 ) -> RunReport:
     """The report, compared with a baseline that the user named or with the store, and added to the store.
 
     Shards, which another job puts together, and stored sessions that are judged again are not added; nor is what
-    earlier attempts of the job have added, as ``journal`` has it, or else all that they judged.
+    earlier attempts of the job have added, as ``journal`` has it, or else all that they judged. ``commit``: the base
+    commit that the run was held beside.
     """
     from skillgym_action.pipeline.stages.report import compare_with_baseline
 
     base, stored = baseline
-    if stored is not None and stored.compares:
+    if of_base := base_beside(report, options, commit):
+        compared = compare_with_baseline(report, of_base, options.report)
+    elif stored is not None and stored.compares:
         compared = compare_with_store(report, stored)
     else:
         compared = compare_with_baseline(report, base, options.report)
@@ -427,12 +432,15 @@ def _artifacts(services: Services, options: Options, roots: Sequence[ArtifactRoo
 
 
 def _journal(
-    services: Services, plan: Plan, options: Options, began: datetime, command: str
+    services: Services, plan: Plan, options: Options, began: datetime, command: str, base: str | None = None
 ) -> tuple[Journal, str | None]:
-    """A new journal, with the line that its file is to begin with; or with ``--resume`` that of the interrupted run."""
-    from skillgym_action.results.journal import Journal, JournalHead
+    """A new journal, with the line that its file is to begin with; or with ``--resume`` that of the interrupted run.
 
-    settings = journal_settings(options)
+    ``base``: the commit beside which the run is held.
+    """
+    from skillgym_action.results.journal import BASE_COMMIT, Journal, JournalHead
+
+    settings = {**journal_settings(options), BASE_COMMIT: base}
     job = options.attempt.job
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings, job=job)
     digest_of = execution_digests(services, options)
@@ -454,7 +462,9 @@ def execution_digests(services: Services, options: Options) -> Callable[[Executi
     root, inputs = services.suite_source.root, services.workspaces.input_digests()
 
     def digest_of(execution: Execution) -> str:
-        used = plug_ins_of(execution, options.sandbox.type)
+        used, spec = plug_ins_of(execution, options.sandbox.type), execution.case.workspace
+        if execution.arm and execution.arm.control and spec and spec.root:  # whose commit stands for all its files
+            return digest(execution, spec.root, tuple(map(str, used)))
         return digest(execution, root, (*inputs.of(execution), *map(str, used)))
 
     return digest_of

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
+from skillgym_action.model.adaptive import Phase
 from skillgym_action.model.comparison import is_flaky
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.execution import SelectionSummary
@@ -25,7 +26,7 @@ from skillgym_action.model.limits import (
     MAX_STORED_SESSIONS,
 )
 from skillgym_action.model.plugin_table import PlugIn
-from skillgym_action.model.report import AttemptShare, LimitSettings, RunReport, StoppedForFutility, SuitesFrom, Verdict
+from skillgym_action.model.report import AttemptShare, LimitSettings, RunReport, SuitesFrom, Verdict
 from skillgym_action.model.result import (
     SCORE_DIGITS,
     Attempt,
@@ -43,6 +44,7 @@ from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.shard_plan import WholePlan
 from skillgym_action.model.suite import BenchmarkSuite, SuiteChange
 from skillgym_action.model.verdicts import GREEN, FailureClass, Status
+from skillgym_action.results.adaptive_schema import AdaptiveEntry
 from skillgym_action.results.mapping import (
     COMMIT,
     DIGEST,
@@ -204,15 +206,6 @@ class DecisionEntry(MappedModel):
     reasons: Several[Text]
 
 
-class StoppedEntry(MappedModel):
-    """That the run was stopped for futility after ``repetitions`` of ``planned`` ones; some executions have all."""
-
-    noun: ClassVar = StoppedForFutility
-
-    repetitions: Annotated[int, Field(ge=1, le=10**6)]
-    planned: Annotated[int, Field(ge=1, le=10**6)]
-
-
 class SuitesFromEntry(MappedModel):
     """The folder that suites and the configuration were read from, such as a checkout of the base commit.
 
@@ -361,9 +354,8 @@ class PlugInEntry(MappedModel):
 class RunEntry(MappedModel):
     """One invocation, or several that were merged. Times are ISO 8601 in UTC; ``decision`` is null before the gate.
 
-    ``incomplete``: parts of the run that are missing in the file. ``stoppedEarly``: executions ended as soon as their
-    status was certain, so rates are those of their first sessions. ``stoppedForFutility``: the run ended since a
-    regression had become unlikely, so rates are those of the first repetitions. ``triggers``: of suites with trigger
+    ``incomplete``: parts of the run that are missing in the file. ``adaptive``: how a run with
+    ``repeat: auto`` decided, so that rates are those of first sessions. ``triggers``: of suites with trigger
     queries. ``attempts``: of a job on GitHub. ``uplifts``: comparisons of arms; ``arms``: what each of them took.
     ``unchanged``: that nothing ran, since no skill or case has changed. ``selection``: which executions
     ``--changed-only`` has selected. ``slowed``: providers that reported rate limits. ``plugIns``: those it used.
@@ -387,8 +379,7 @@ class RunEntry(MappedModel):
     whole_plan: WholePlanEntry | None = None
     incomplete: Several[Text] = ()
     missing_shards: Several[Annotated[str, Field(pattern=SHARD)]] = ()
-    stopped_early: bool = False
-    stopped_for_futility: StoppedEntry | None = None
+    adaptive: AdaptiveEntry | None = None
     suites_from: SuitesFromEntry | None = None
     comparison: Annotated[RegressionEntry | None, FieldSource(read=False, convert=regression_of)] = None
     judge: JudgeEntry | None = None
@@ -519,6 +510,7 @@ class AttemptEntry(MappedModel):
     """One session of an execution. ``held``: in an arm, whether each assertion held, in the order of the outcomes.
 
     ``score``: of a case with a threshold. ``runAttempt``: the attempt of the job on GitHub that ran it.
+    ``phase``: of a run with ``repeat: auto``.
     """
 
     noun: ClassVar = Attempt
@@ -533,6 +525,7 @@ class AttemptEntry(MappedModel):
     held: Several[bool | None] = ()
     score: Annotated[float | None, FieldSource(convert=rounded)] = None
     run_attempt: AttemptNumber | None = None
+    phase: Phase | None = None
 
 
 class FindingEntry(MappedModel):

@@ -17,11 +17,12 @@ from skillgym_action.model.limits import MAX_QUOTED_VALUE_CHARACTERS, MAX_RESULT
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.verdicts import GREEN
+from skillgym_action.results.adaptive_schema import AdaptiveEntry
 from skillgym_action.results.journal_file import JOURNAL
 from skillgym_action.results.mapping import read
 from skillgym_action.results.results_reader import WHAT_A_RUN_IS, read_results, restored
 from skillgym_action.results.run_files import is_folder, matching, open_file
-from skillgym_action.results.schema import LimitsEntry, StoppedEntry
+from skillgym_action.results.schema import LimitsEntry
 from skillgym_action.system.files.checkout import Checkout
 from skillgym_action.system.files.globs import ANY_DEPTH, is_pattern
 from skillgym_action.text.documents.user_files import PLAIN_PATH
@@ -30,7 +31,8 @@ from skillgym_action.text.escaping import path_key
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
-    from skillgym_action.model.report import LimitSettings, RunReport, StoppedForFutility
+    from skillgym_action.model.adaptive import Adaptive
+    from skillgym_action.model.report import LimitSettings, RunReport
     from skillgym_action.results.results_reader import StoredResults, SuiteRows
 
 MAX_MATCHED_RUNS = 2_000  # by one pattern
@@ -51,8 +53,8 @@ class NoSuchRunError(UsageError):
 class StoredRun:
     """Which cases ran, as (suite path, case id); runners that play their sessions.
 
-    ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``stopped_early``,
-    ``stopped_for_futility``, ``limits``: see ``RunReport``. ``arms``: of suites with arms, by path, the names of their
+    ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``adaptive``,
+    ``limits``: see ``RunReport``. ``arms``: of suites with arms, by path, the names of their
     arms, the deciding one first. ``with_sessions``: the executions by the same three, if those of others are reused
     from earlier runs, whose sessions the run does not have; None: it has all.
     """
@@ -61,8 +63,7 @@ class StoredRun:
     with_sessions: frozenset[tuple[str, str, str]] | None
     runners: tuple[Runner, ...]
     repetitions: Mapping[tuple[str, str, str], int]
-    stopped_early: bool = False
-    stopped_for_futility: StoppedForFutility | None = None
+    adaptive: Adaptive | None = None
     limits: LimitSettings | None = None
     arms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -85,7 +86,7 @@ def stored_run(directory: Path) -> StoredRun:
         )
         for runner in results.head.runners
     )
-    limits, stopped = results.head.run.limits, results.head.run.stopped_for_futility
+    limits, adaptive = results.head.run.limits, results.head.run.adaptive
     every = [result for one in results.suites for result in (*one.results, *one.quarantined)]
     found = [result for result in every if result.reused is None]
     if every and not found:
@@ -101,8 +102,7 @@ def stored_run(directory: Path) -> StoredRun:
             for key, result in ran.items()
             if result.attempts
         },
-        stopped_early=results.head.run.stopped_early,
-        stopped_for_futility=read(StoppedEntry, stopped) if stopped else None,
+        adaptive=read(AdaptiveEntry, adaptive) if adaptive else None,
         limits=read(LimitsEntry, limits) if limits else None,
         arms={one.suite.path: names for one in results.suites if (names := _arms(one))},
     )

@@ -46,6 +46,7 @@ from skillgym_action.settings.declarations import (
 )
 from skillgym_action.settings.option_types import (
     FAIL_ON,
+    Confirm,
     FailOn,
     Keep,
     OnLimit,
@@ -53,7 +54,6 @@ from skillgym_action.settings.option_types import (
     Reuse,
     SandboxType,
     Schedule,
-    Stop,
     StoreName,
     error_in_words,
     reporter_of_skillgym,
@@ -67,6 +67,7 @@ from skillgym_action.text.documents.option_values import (
     Lines,
     Points,
     Rate,
+    Repeat,
     Require,
     Shard,
     Words,
@@ -256,9 +257,14 @@ class Settings(BaseModel):
 
     # --- how sessions run, and how often
     repeat: Annotated[
-        PositiveInt | None,
+        Repeat | None,
         Setting((*RUN, "list"), HelpGroup.REPETITIONS, (RESUME,), "execute", key="run", example=3, input=True),
-        Option("Run each case N times on each runner.", "N"),
+        Option("Run each case N times on each runner; auto: until a regression is decided.", "N|auto"),
+    ] = None
+    confirm: Annotated[
+        Confirm | None,
+        Setting(RUN, HelpGroup.REPETITIONS, (RESUME,), "execute", key="run", example="always", input=True),
+        Option("With --repeat auto: check a regression beside the base commit.", "auto|always|never"),
     ] = None
     require: Annotated[
         Require | None,
@@ -269,16 +275,6 @@ class Settings(BaseModel):
         NonNegativeInt | None,
         Setting(RUN, HelpGroup.REPETITIONS, RESULTS, "execute", input=True),
         Option("Retry each failed (not errored) repetition up to N times.", "N", aliases=("repeat-failure",)),
-    ] = None
-    stop_early: Annotated[
-        bool,
-        Setting(RUN, HelpGroup.REPETITIONS, RESULTS, "execute", key="run", input=True),
-        Option("End an execution once its result is decided; rates then include only its first session."),
-    ] = False
-    stop: Annotated[
-        Stop | None,
-        Setting(RUN, HelpGroup.REPETITIONS, (RESUME,), "execute", key="run", example="futility", input=True),
-        Option("With a baseline: end the run early if a regression has become unlikely.", "futility"),
     ] = None
     reuse: Annotated[
         Reuse | None,
@@ -391,8 +387,9 @@ class Settings(BaseModel):
         str | None,
         Setting((*DECIDE, "view"), HelpGroup.VERDICT, (), input=True),
         Option(
-            "Run directory or results file to compare with; auto: the results of the base branch in the store.",
-            "PATH|auto",
+            "Run directory or results file to compare with; auto: the results of the base branch in the store; "
+            "base: sessions with the files of the base commit, in this run.",
+            "PATH|auto|base",
         ),
     ] = None
     baseline_optional: Annotated[

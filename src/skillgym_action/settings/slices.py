@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from skillgym_action.github.options import PublisherOptions
+    from skillgym_action.model.adaptive import Adaptive
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.keyword_expression import KeywordExpression
-    from skillgym_action.model.report import LimitSettings, RunReport, StoppedForFutility
+    from skillgym_action.model.report import LimitSettings, RunReport
+    from skillgym_action.model.runner import Runner
     from skillgym_action.model.session import ArtifactSource
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.shard_plan import ShardPlan
@@ -36,9 +38,9 @@ if TYPE_CHECKING:
     from skillgym_action.settings.arm_options import ArmOptions
     from skillgym_action.settings.baseline_options import ReportOptions, ReuseOptions, StoreOptions
     from skillgym_action.settings.changed_options import ChangedOptions
-    from skillgym_action.settings.option_types import Keep, OnLimit, Schedule, Stop
+    from skillgym_action.settings.option_types import Confirm, Keep, OnLimit, Schedule
     from skillgym_action.settings.suite_options import DiscoverOptions, LoadOptions
-    from skillgym_action.text.documents.option_values import Require
+    from skillgym_action.text.documents.option_values import Repeat, Require
 
 DEFAULT_TIMEOUT = 120.0
 
@@ -123,12 +125,14 @@ class GateOptions:
     """What fails a run: ``Settings`` says what its fields mean.
 
     ``baseline_optional``: without a comparison the word ``regression`` is ignored, and the decision says so.
+    ``is_default``: ``fail_on`` was not set.
     ``complete``: a run of which results are missing is inconclusive, regardless of ``fail_on``. ``unverified``: what an
     untrusted contributor's results are said to be of, such as a commit: they are shown and decide nothing; empty: the
     results are trusted.
     """
 
     fail_on: frozenset[str] = DEFAULT_FAIL_ON
+    is_default: bool = False
     min_pass_rate: float | None = None
     max_error_rate: float | None = None
     min_uplift: float | None = None
@@ -192,18 +196,18 @@ class PublishOptions:
 class ExecuteOptions:
     """How executions run: ``Settings`` says what its fields mean.
 
-    ``stopped``, ``limits``: of what is judged again. ``prices``: configured ones by model. ``agent_user``: None: the
-    caller. ``provider_limits``: sessions at once. ``resume``: skip sessions that are in the journal.
+    ``limits``, ``decided``: of what is judged again, how it was limited, and how it decided. ``prices``: configured
+    ones by model. ``agent_user``: None: the caller. ``provider_limits``: sessions at once. ``resume``: skip sessions
+    that are in the journal.
     """
 
     jobs: int = 1
     schedule: Schedule = "serial"
-    repeat: int = 1
+    repeat: Repeat = 1
+    confirm: Confirm = "auto"
     require: Require = "all"
-    stop_early: bool = False
-    stop: Stop | None = None
-    stopped: StoppedForFutility | None = None
     limits: LimitSettings | None = None
+    decided: Adaptive | None = None
     retry: int = 0
     on_limit: OnLimit = "failed"
     max_steps: int | None = None
@@ -218,10 +222,18 @@ class ExecuteOptions:
     keep: Keep = "all"
     provider_limits: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def repetitions(self) -> int:
+        """How many repetitions an execution has that has no number of its own; with ``auto`` at first."""
+        return 1 if self.repeat == "auto" else self.repeat
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
-    """The options of all stages of a run, and of the adapters that they need."""
+    """The options of all stages of a run, and of the adapters that they need.
+
+    ``runners_at``: the runners by id as a folder with another commit configures them; None: as this one does.
+    """
 
     discover: DiscoverOptions
     load: LoadOptions
@@ -241,3 +253,4 @@ class Options:
     judge: JudgeConfig | None = None
     engine: EngineOptions | None = None
     sandbox: SandboxOptions = field(default_factory=SandboxOptions)
+    runners_at: Callable[[Path], Mapping[str, Runner]] | None = None

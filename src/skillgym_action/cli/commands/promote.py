@@ -309,8 +309,6 @@ def _options_with(options: Options, file: Path, only: _OnlyCase) -> Options:
             options.execute,
             repeat=1,
             require="all",
-            stop_early=False,
-            stop=None,
             retry=0,
             max_cost=None,
             maxfail=None,

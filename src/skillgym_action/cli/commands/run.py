@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
 from skillgym_action.pipeline import pipeline, wiring
-from skillgym_action.pipeline.checks import check_plan, futility_rule, planned_sessions
+from skillgym_action.pipeline.checks import check_plan, planned_sessions
 from skillgym_action.pipeline.stages.gate import NO_CASES
 from skillgym_action.pipeline.stages.plan import with_selected_runners
 from skillgym_action.reports.terminal.terminal import execution_name, render
@@ -138,12 +138,7 @@ def plan_summary(
     from skillgym_action.reports.wording.plan import UNUSABLE_STORE, WITHOUT_STORE, forecast_lines
 
     sessions = sum(number for _, number in planned)
-    upper = ""
-    if options.execute.stop_early and sessions > len(planned):
-        upper = " at most, since cases stop early"
-    elif futility_rule(base, options):
-        upper = " at most, since the run may be stopped for futility"
-    yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{upper}"
+    yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}"
     yield from arms_summary(planned)
     if expected:
         yield from forecast_lines(expected)
@@ -158,7 +153,7 @@ def plan_summary(
         yield _cost_by_baseline(planned, base)
     from skillgym_action.results.statistics.planning import detectable
 
-    yield from detectable(planned, base, stop_early=options.execute.stop_early)
+    yield from detectable(planned, base)
 
 
 def _cost_by_baseline(planned: Sequence[tuple[Execution, int]], base: RunReport) -> str:

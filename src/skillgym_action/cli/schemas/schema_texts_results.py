@@ -50,13 +50,9 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "Shards that are missing in a merged run, such as `3/4`, and shards that are from another plan than most "
             "shards."
         ),
-        "stoppedEarly": (
-            "True with `--stop-early`: each execution ended as soon as its status was certain. Rates then include only "
-            "the first session of each execution."
-        ),
-        "stoppedForFutility": (
-            "Present only if the run ended early because a regression had become unlikely. Rates and `samples` then "
-            "include only the repetitions that ran in all executions."
+        "adaptive": (
+            "With [`repeat: auto`](../explanation/statistics.md#repeat-auto): how the run decided. Rates and `samples` "
+            "then include only the first session of each execution."
         ),
         "suitesFrom": (
             "With [`--suites-from`](command-line.md#suites-of-another-commit): the folder from which the suites were "
@@ -98,9 +94,54 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "exitCode": "Exit code of the command.",
         "reasons": "Reasons for the verdict, one sentence each.",
     },
-    "StoppedEntry": {
-        "repetitions": "Number of repetitions that ran in all executions.",
-        "planned": "Planned number of repetitions of each execution.",
+    "SideCountsEntry": {
+        "controlPassed": "Sessions of the base commit that passed.",
+        "controlJudged": "Sessions of the base commit that were judged.",
+        "headPassed": "Sessions of this run that passed.",
+        "headJudged": "Sessions of this run that were judged.",
+    },
+    "CheckedPairEntry": {
+        "suite": "Path of the suite.",
+        "caseId": "ID of the case.",
+        "runnerId": "ID of the runner.",
+        "beside": "Its sessions beside those of the base commit.",
+    },
+    "LookEntry": {
+        "phase": (
+            "`screen`: all executions against the store. `cases`: suspicious executions alone. `suite`: all executions "
+            "beside the base commit. `stored`: all executions against the store, without a check side by side."
+        ),
+        "round": "Number of complete rounds of the phase.",
+        "pairs": "Number of executions that the look includes.",
+        "p": "Probability of results as bad as these, or worse, if nothing has changed.",
+        "level": "The value that `p` must not exceed for a regression; `null`: this look cannot find a regression.",
+        "outcome": "Result of the look.",
+    },
+    "SessionCountsEntry": {
+        "screen": "Sessions that were compared with the store.",
+        "control": "Sessions of the base commit.",
+        "head": "Sessions of this run beside those of the base commit.",
+        "most": "Maximum number of all these sessions.",
+    },
+    "ControlEntry": {"commit": "SHA of the base commit."},
+    "AdaptiveEntry": {
+        "mode": (
+            "`screen`: comparison with the store first, and a check side by side before a regression. `side-by-side`: "
+            "the base commit beside the head from the start. `stored`: comparison with the store alone."
+        ),
+        "why": "Reason for the mode or for an undecided check; may be empty.",
+        "check": (
+            "`cleared`: nothing is suspicious. `not-confirmed`: the base commit does no better. `confirmed` and "
+            "`side-by-side`: a regression beside the base commit. `not-checked`: a regression against the store alone. "
+            "`undecided`: the check was not finished."
+        ),
+        "control": "The base commit whose files were used for the sessions of the arm `base`.",
+        "suspects": "Executions that were checked alone.",
+        "suite": "Whether all executions together were in question.",
+        "sessions": "Numbers of sessions of the compared executions.",
+        "looks": "All looks, in their order.",
+        "named": "Executions that are worse.",
+        "beside": "Sessions of the last phase in which base commit and head took turns.",
     },
     "SuitesFromEntry": {
         "folder": "Path of the folder, as specified on the command line.",
@@ -378,6 +419,7 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         "runAttempt": (
             "In a job on GitHub, the number of the [job attempt](../../GLOSSARY.md) in which the session ran."
         ),
+        "phase": "With `repeat: auto`: whether the session was part of the screen, or ran beside the base commit.",
     },
     "SamplesEntry": {
         "passed": "Number of judged sessions that passed, without retries after a failure.",

@@ -102,7 +102,7 @@ def _samples_wanted(execution: Execution, options: Options) -> int:
     planned = planned_repetitions(execution, options.execute)
     if execution.case.trigger:
         return min(MIN_TRIGGER_RUNS, planned)
-    return 1 if options.execute.stop_early else planned
+    return planned
 
 
 def _reused_in_words(found: Reuse, history: BaseHistory) -> str:
@@ -200,7 +200,7 @@ def _settings(services: Services, options: Options) -> tuple[object, ...]:
     )
 
 
-_FIRST = ("require", "stop_early", "retry", "on_limit", "max_steps")
+_FIRST = ("require", "retry", "on_limit", "max_steps")
 
 
 def _place(item: tuple[str, object]) -> int:

@@ -93,7 +93,7 @@ class Decision(NamedTuple):
     named: frozenset[int] = frozenset()
     suspects: frozenset[int] = frozenset()
     suite: bool = False
-    side: tuple[SampledPair, ...] | None = None
+    side: Mapping[int, SampledPair] | None = None
 
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class _Decision:
     suspects: frozenset[int] = frozenset()
     suite: bool = False
     named: frozenset[int] = frozenset()
-    side: tuple[SampledPair, ...] | None = None
+    side: Mapping[int, SampledPair] | None = None
     doubt: bool = False
 
     def _look(self, phase: LookPhase, k: int, found: tuple[int, float, float | None, LookOutcome]) -> None:
@@ -275,7 +275,7 @@ class _Decision:
                 return "unfinished"
             rounds = slice(before, before + k)
             sampled = self._beside(members, rounds)
-            self.side = tuple(sampled.values())
+            self.side = sampled
             if level is not None:
                 adjusted = _adjusted(sampled)
                 self.named = frozenset(i for i, p in adjusted.items() if _reaches(p, level))
@@ -310,15 +310,15 @@ class _Decision:
         """Look at all pairs after ``k`` rounds. ``explained``: few pairs may explain the drop, which closes, too."""
         members, rounds = range(len(self.pairs)), slice(k)
         sampled = self._beside(members, rounds)
-        self.side = tuple(sampled.values())
-        p = _suite_p(self.side)
-        is_red = level is not None and _reaches(p, level) and _is_relevant(self.side)
+        self.side, of_pairs = sampled, list(sampled.values())
+        p = _suite_p(of_pairs)
+        is_red = level is not None and _reaches(p, level) and _is_relevant(of_pairs)
         is_closed = futile is None or not _reaches(p, futile)
         if explained and not is_closed and futile is not None:
-            others = [pair for pair in self.side if not _reaches(_p(pair), _LEFT_CANDIDATE)]
-            is_closed = len(others) < len(self.side) and (not others or not _reaches(_suite_p(others), futile))
+            others = [pair for pair in of_pairs if not _reaches(_p(pair), _LEFT_CANDIDATE)]
+            is_closed = len(others) < len(of_pairs) and (not others or not _reaches(_suite_p(others), futile))
         outcome: LookOutcome = "red" if is_red else "not-confirmed" if is_closed else "go-on"
-        self._look("suite", k, (len(self.side), p, level, outcome))
+        self._look("suite", k, (len(of_pairs), p, level, outcome))
         if is_red:
             self.named = self._named_of_suite(sampled)
             return "red"
