@@ -16,7 +16,7 @@ RED: tuple[RegressionCheck, ...] = ("confirmed", "side-by-side", "not-checked")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
+class RegressionLook:
     """One look at the sessions of a phase, after so many complete rounds of ``pairs`` pairs.
 
     ``level``: what ``p`` has to reach for a regression; None: no regression is called at this look.
@@ -87,6 +87,6 @@ class Adaptive:
     suspects: tuple[CheckedPair, ...]
     suite: bool
     sessions: SessionCounts
-    looks: tuple[Look, ...]
+    looks: tuple[RegressionLook, ...]
     named: tuple[CheckedPair, ...] = ()
     beside: SideCounts | None = None

@@ -52,11 +52,11 @@ class Beside:
     commit: str | None = None
     warnings: tuple[Problem, ...] = ()
 
-    def of(self, plan: Plan) -> Beside:
-        """The same for a plan with fewer executions: the results of the others are reused, so nothing is compared."""
+    def of(self, plan: Plan) -> tuple[Beside, Plan]:
+        """The same for a plan with fewer executions, of which the results of the others are reused; and that plan."""
         kept = {one.index for one in plan.executions}
         if self.rule is None:
-            return self
+            return self, self.extended(plan)
         rule = self.rule
         at = [number for number, one in enumerate(rule.heads) if one.index in kept]
         of_plan = replace(
@@ -66,7 +66,8 @@ class Beside:
             controls=tuple(rule.controls[i] for i in at if rule.controls),
             others=tuple(one for one in rule.others if one.index in kept),
         )
-        return replace(self, rule=of_plan if at else None, controls=of_plan.controls)
+        found = replace(self, rule=of_plan if at else None, controls=of_plan.controls)
+        return found, found.extended(plan)
 
     def extended(self, plan: Plan) -> Plan:
         """The plan with the sessions of the base commit, each after that of the head."""
@@ -77,7 +78,11 @@ class Beside:
             control = of_head.get((one.suite.path, one.case.id, one.runner.id))
             if control and one.decides:
                 executions.append(control)
-        return replace(plan, executions=tuple(executions), warnings=(*plan.warnings, *self.warnings))
+        return self.with_warnings(replace(plan, executions=tuple(executions)))
+
+    def with_warnings(self, plan: Plan) -> Plan:
+        """The plan with what could not be compared."""
+        return replace(plan, warnings=tuple(dict.fromkeys((*plan.warnings, *self.warnings))))
 
 
 def check_adaptive(plan: Plan, options: Options, *, writes: bool) -> None:

@@ -11,6 +11,7 @@ from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.shard_plan import key_of, key_of_result
+from skillgym_action.pipeline.adaptive import check_adaptive
 from skillgym_action.pipeline.stages.discover import discover
 from skillgym_action.pipeline.stages.load import load_digests
 from skillgym_action.pipeline.stages.plan import plan
@@ -39,13 +40,15 @@ if TYPE_CHECKING:
 _JUDGE = "write `run: {judge: {api: anthropic, model: MODEL}}` into skillgym.config.yaml"
 
 
-def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
+def check_plan(plan: Plan, base: RunReport | None, options: Options, *, writes: bool = False) -> None:
     """Raises UsageError if executions need a judge and none is configured, or the run must not be stopped.
 
     Also if regressions are to fail the run, but the plan could never show one. Stored sessions that are judged again
     cost nothing, whatever they can show. The error has the warnings of the plan and its suites, which no report shows.
+    ``writes``: the run adds to the store.
     """
     try:
+        check_adaptive(plan, options, writes=writes)
         _check(plan, base, options)
     except UsageError as error:
         of_suites = (warning for suite in plan.suites for warning in suite.warnings)
@@ -56,7 +59,14 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
 def _check(plan: Plan, base: RunReport | None, options: Options) -> None:
     _check_judge(plan, options)
     _refuse_in_place(plan, options)
-    if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
+    adaptive = options.execute.repeat == "auto"  # as many sessions as it takes
+    if (
+        adaptive
+        or base is None
+        or "regression" not in options.gate.fail_on
+        or not plan.executions
+        or options.plan.only is not None
+    ):
         return
     if options.report.auto:
         return  # the store gets more samples with each run: a comparison that shows nothing yet is inconclusive

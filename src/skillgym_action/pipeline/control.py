@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.limits import COMMIT_CHARACTERS
 from skillgym_action.pipeline.stages.discover import discover
 from skillgym_action.sessions.hooks import workspace_spec
-from skillgym_action.workspaces.base_files import BaseFiles
+from skillgym_action.workspaces.control_files import ControlFiles
 from skillgym_action.workspaces.repository.changed_files import commit_named, merge_base
 from skillgym_action.workspaces.repository.reference_solutions import recordings_folder, solutions_folder
 
@@ -70,7 +70,7 @@ def control_sessions(
     """The executions of the control, numbered from ``first_index``; or why there is none. Raises UsageError."""
     target = services.workspaces.new_records_folder()
     try:
-        of_base = BaseFiles(services.workspaces, services.processes, target, commit)
+        of_base = ControlFiles(services.workspaces, services.processes, target, commit)
     except OSError as error:
         return f"the base commit {commit[:COMMIT_CHARACTERS]} cannot be read: {error.strerror}"
     if any(map(of_base.differs, options.arms.folders)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.report import LimitSettings
-from skillgym_action.pipeline.adaptive import base_beside, beside, check_adaptive, with_gate
+from skillgym_action.pipeline.adaptive import base_beside, beside, with_gate
 from skillgym_action.pipeline.checks import (
     check_budget,
     check_containers,
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from skillgym_action.results.merge import StoredReports
     from skillgym_action.results.session_artifacts import ArtifactRoot, RunArtifacts
     from skillgym_action.services import Services
+    from skillgym_action.sessions.adaptive_run import AdaptiveRule
     from skillgym_action.sessions.engines.dispatch import Dispatcher
     from skillgym_action.settings.slices import Options
 
@@ -162,13 +163,15 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
 class PlannedRun:
     """What would run: the plan, without the ``reused`` executions whose results would be taken from the store.
 
-    ``base``: what it would be compared with; ``expected``: what it will cost, without a store unknown. None: there is
+    ``base``: what it would be compared with; ``rule``: how it would decide, if not with a fixed number of sessions;
+    ``expected``: what it will cost, without a store unknown. None: there is
     none.
     """
 
     plan: Plan
     reused: int = 0
     base: RunReport | None = None
+    rule: AdaptiveRule | None = None
     expected: Forecast | None = None
 
 
@@ -178,13 +181,15 @@ def plan_with_baseline(services: Services, runners: tuple[Runner, ...], options:
     stored = read_store(services, options.report, options.store, reuse=options.reuse is not None)
     plan = only_selected(plan_run(services, runners, options))
     if services.store is None:
-        return PlannedRun(plan=plan, base=base)
+        plan, found = beside(services, plan, options, base, (stored, {}))
+        return PlannedRun(plan=found.with_warnings(plan), base=base, rule=found.rule)
     from skillgym_action.results.journal import Journal
 
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = baseline_keys(services, plan, digests, options.sandbox.type)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
-    reuse = Reuse(plan=plan)
+    plan, found = beside(services, plan, options, base, (stored, wanted))
+    plan, reuse = found.with_warnings(plan), Reuse(plan=plan)
     if options.reuse is not None:
         hide_from_agents(services, plan, options)
         wanted = with_whole_digests(services, plan, wanted, options)
@@ -195,6 +200,7 @@ def plan_with_baseline(services: Services, runners: tuple[Runner, ...], options:
         plan=replace(reuse.plan, warnings=(*plan.warnings, *reuse.warnings)),
         reused=len(reuse.results),
         base=without_reused(base, reuse),
+        rule=found.of(reuse.plan)[0].rule,
         expected=expected_of(services, reuse.plan, options, (stored, wanted)),
     )
 
@@ -218,8 +224,7 @@ def run(
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = baseline_keys(services, plan, digests, options.sandbox.type)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
-    check_plan(plan, base, options)
-    check_adaptive(plan, options, writes=bool(stored and stored.writes))
+    check_plan(plan, base, options, writes=bool(stored and stored.writes))
     cut_off, suites_from = _cut_off(services, plan), hide_from_agents(services, plan, options)
     plan, control = beside(services, plan, options, base, (stored, wanted))
     journal, first_line = _journal(services, control.extended(plan), options, began, command, control.commit)
@@ -230,8 +235,7 @@ def run(
     if first_line is not None:
         services.directory.begin(first_line)
     times.ended("suites and plan")
-    control = control.of(reuse.plan)
-    to_run = control.extended(reuse.plan)
+    control, to_run = control.of(reuse.plan)
     to_run = to_run if workers else install_agents(services, to_run, options.install_agents)
     times.ended("installation of agents")
     from skillgym_action.pipeline.stages.execute import execute  # imported late: `list` and `check` do not need it
@@ -366,7 +370,7 @@ def report(
     report = report_stored_run(services, compared_with_checkout(services, runs, options))
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
     compared = _compared(services, report, options, (base, store))
-    return _decided_and_published(services, compared, with_first_run(options, store), show)
+    return _decided_and_published(services, compared, with_gate(with_first_run(options, store), compared), show)
 
 
 def compare(

@@ -10,11 +10,11 @@ from skillgym_action.model.adaptive import (
     Adaptive,
     CheckedPair,
     Control,
-    Look,
     LookOutcome,
     LookPhase,
     Mode,
     RegressionCheck,
+    RegressionLook,
     SessionCounts,
     SideCounts,
 )
@@ -46,7 +46,7 @@ class CheckedPairEntry(MappedModel):
 class LookEntry(MappedModel):
     """One look at complete rounds. ``level``: what ``p`` has to reach for a regression; null: none is called here."""
 
-    noun: ClassVar = Look
+    noun: ClassVar = RegressionLook
 
     phase: LookPhase
     round: Annotated[int, Field(ge=1, le=10**3)]

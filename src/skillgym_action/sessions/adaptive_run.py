@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.adaptive import Control, Mode, Phase, RegressionCheck
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.result import Result
-    from skillgym_action.results.statistics.adaptive import Decision, Need
+    from skillgym_action.results.statistics.adaptive import AdaptiveDecision, Need
     from skillgym_action.results.statistics.exact_tests import SampledPair
 
 NOTHING_DIFFERS = "nothing that agents see differs from the base commit"
@@ -40,11 +40,6 @@ class AdaptiveRule:
     differs: bool = True
     others: tuple[Execution, ...] = ()
     first_clears: bool = True
-
-    @property
-    def most(self) -> int:
-        """How many sessions of pairs there may be."""
-        return MOST_SESSIONS[self.mode] * len(self.heads)
 
 
 class Rounds(Protocol):
@@ -74,7 +69,7 @@ def run_adaptively(rule: AdaptiveRule, rounds: Rounds) -> tuple[dict[int, Result
         try:
             need = next(steps) if answer is None else steps.send(answer)
         except StopIteration as end:
-            decision: Decision = end.value
+            decision: AdaptiveDecision = end.value
             break
         if need.beside and not rule.differs:
             why, check = NOTHING_DIFFERS, "not-confirmed"
@@ -179,7 +174,7 @@ class _Run:
                 )
         return found
 
-    def adaptive(self, decision: Decision, why: str) -> Adaptive:
+    def adaptive(self, decision: AdaptiveDecision, why: str) -> Adaptive:
         """The decision, with the names of the pairs."""
         side = decision.side or {}
         return Adaptive(
@@ -193,7 +188,7 @@ class _Run:
                 screen=sum(len(pair.screen) for pair in self.pairs),
                 control=sum(len(pair.control) for pair in self.pairs),
                 head=sum(len(pair.head) for pair in self.pairs),
-                most=self._rule.most,
+                most=MOST_SESSIONS[self._rule.mode] * len(self.pairs),
             ),
             looks=decision.looks,
             named=self._checked(decision.named, side),

@@ -308,6 +308,7 @@ def _options_with(options: Options, file: Path, only: _OnlyCase) -> Options:
         execute=replace(
             options.execute,
             repeat=1,
+            confirm="auto",
             require="all",
             retry=0,
             max_cost=None,

@@ -33,6 +33,7 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
     execute = replace(
         options.execute,
         repeat=1,
+        confirm="auto",
         decided=stored.adaptive,
         limits=stored.limits and replace(stored.limits, on_limit=options.execute.on_limit),
         retry=0,

@@ -121,10 +121,15 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
         print(f"nothing would run: the results of {counted(planned.reused, 'execution')} are reused")  # noqa: T201
         return 0
     from skillgym_action.pipeline.stages.forecast import refuse_beyond_budget
+    from skillgym_action.reports.wording.plan import adaptive_line
 
     if not plan.executions:
         raise UsageError(NO_CASES)
-    for line in plan_summary(planned_sessions(plan, options), base, expected, options):
+    told = plan_summary(planned_sessions(plan, options), base, expected, options)
+    for line in (
+        *((adaptive_line(len(rule.heads), rule.mode, rule.control, rule.why),) if (rule := planned.rule) else ()),
+        *told,
+    ):
         print(context.redactor.text(terminal_line(line)))  # noqa: T201
     if expected and (note := refuse_beyond_budget(expected, options.execute)):
         terminal.progress(f"note: {terminal_line(note)}")
@@ -138,7 +143,8 @@ def plan_summary(
     from skillgym_action.reports.wording.plan import UNUSABLE_STORE, WITHOUT_STORE, forecast_lines
 
     sessions = sum(number for _, number in planned)
-    yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}"
+    first = " in the first round" if options.execute.repeat == "auto" else ""
+    yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{first}"
     yield from arms_summary(planned)
     if expected:
         yield from forecast_lines(expected)
@@ -153,7 +159,8 @@ def plan_summary(
         yield _cost_by_baseline(planned, base)
     from skillgym_action.results.statistics.planning import detectable
 
-    yield from detectable(planned, base)
+    if options.execute.repeat != "auto":
+        yield from detectable(planned, base)
 
 
 def _cost_by_baseline(planned: Sequence[tuple[Execution, int]], base: RunReport) -> str:

@@ -114,7 +114,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "schedule `parallel`, `engine.slots` applies instead."
         ),
         "repeat": (
-            "Number of times that each case runs on each runner. The number that a suite sets takes precedence over "
+            "Number of times that each case runs on each runner; `auto`: [until a regression is "
+            "decided](../explanation/statistics.md#repeat-auto). The number that a suite sets takes precedence over "
             "this key, but [`--repeat`](command-line.md#repetitions-and-retries) takes precedence over both. Trigger "
             "queries have their own number."
         ),
@@ -122,13 +123,10 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "How many repetitions of a case must pass: all of them (`all`), at least one (`any`), or at least the "
             "given number; same as [`--require`](command-line.md#repetitions-and-retries)."
         ),
-        "stopEarly": (
-            "Whether an execution ends as soon as its result is certain, without its remaining repetitions; same as "
-            "`--stop-early`."
-        ),
-        "stop": (
-            "With `futility`, a run with a baseline ends early if a regression has become unlikely; same as "
-            "[`--stop`](command-line.md#repetitions-and-retries)."
+        "confirm": (
+            "With `repeat: auto`: whether a regression is checked beside the base commit (`auto`: if that is possible; "
+            "`always`: the run is refused if it is not; `never`: stored results alone decide); same as "
+            "[`--confirm`](command-line.md#repetitions-and-retries)."
         ),
         "onLimit": (
             "Status of a session that exceeds its time limit, its maximum number of model rounds or its budget; same "
@@ -147,8 +145,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
             "`run.minUplift` apply, and a run in which no execution could be judged is inconclusive."
         ),
         "baseline": (
-            "What the run is compared with: a run directory, a results file or, with `auto`, the results of the base "
-            "branch in the store; same as [`--baseline`](command-line.md#baselines)."
+            "What the run is compared with: a run directory, a results file, with `auto` the results of the base "
+            "branch in the store or, with `base`, sessions with the files of the base commit; same as [`--baseline`](command-line.md#baselines)."
         ),
         "baselineOptional": (
             "Whether the run continues without a comparison if there is no baseline yet; same as `--baseline-optional`."

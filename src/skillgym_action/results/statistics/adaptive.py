@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from skillgym_action.model.adaptive import Look
+from skillgym_action.model.adaptive import RegressionLook
 from skillgym_action.model.comparison import Samples
 from skillgym_action.results.statistics.comparison import FALSE_DISCOVERIES, MIN_RELEVANT_DROP
 from skillgym_action.results.statistics.exact_tests import SampledPair, adjusted_p, case_p, discoveries, suite_p
@@ -81,7 +81,7 @@ class Need(NamedTuple):
     red_at: int
 
 
-class Decision(NamedTuple):
+class AdaptiveDecision(NamedTuple):
     """What was found. ``named``: pairs that are worse; ``suspects``: those that were in question alone.
 
     ``suite``: whether all pairs were in question. ``side``: the pairs of the last look side by side, with control and
@@ -89,7 +89,7 @@ class Decision(NamedTuple):
     """
 
     check: RegressionCheck
-    looks: tuple[Look, ...]
+    looks: tuple[RegressionLook, ...]
     named: frozenset[int] = frozenset()
     suspects: frozenset[int] = frozenset()
     suite: bool = False
@@ -98,7 +98,7 @@ class Decision(NamedTuple):
 
 if TYPE_CHECKING:
     Answer = Literal["held", "unfinished"]
-    Steps = Generator[Need, Answer, Decision]
+    Steps = Generator[Need, Answer, AdaptiveDecision]
     """What is needed next; the caller sends whether all of it was held, and gets the decision."""
     Part = Generator[Need, Answer, Literal["red", "closed", "unfinished"]]
 
@@ -155,7 +155,7 @@ class _Decision:
     """The looks at the pairs so far, and what they have shown. ``doubt``: a phase ended that missing sessions open."""
 
     pairs: Sequence[PairSessions]
-    looks: list[Look] = field(default_factory=list)
+    looks: list[RegressionLook] = field(default_factory=list)
     suspects: frozenset[int] = frozenset()
     suite: bool = False
     named: frozenset[int] = frozenset()
@@ -164,10 +164,10 @@ class _Decision:
 
     def _look(self, phase: LookPhase, k: int, found: tuple[int, float, float | None, LookOutcome]) -> None:
         number, p, level, outcome = found
-        self.looks.append(Look(phase=phase, round=k, pairs=number, p=p, level=level, outcome=outcome))
+        self.looks.append(RegressionLook(phase=phase, round=k, pairs=number, p=p, level=level, outcome=outcome))
 
-    def _decision(self, check: RegressionCheck) -> Decision:
-        return Decision(check, tuple(self.looks), self.named, self.suspects, self.suite, self.side)
+    def _decision(self, check: RegressionCheck) -> AdaptiveDecision:
+        return AdaptiveDecision(check, tuple(self.looks), self.named, self.suspects, self.suite, self.side)
 
     def _screen(self, k: int) -> dict[int, SampledPair]:
         """The pairs, the store against the first ``k`` rounds of the screen."""
@@ -212,7 +212,7 @@ class _Decision:
             ended = yield from self._suite(factor)
         return self._ended(ended, "confirmed", "not-confirmed")
 
-    def _ended(self, ended: str, red: RegressionCheck, otherwise: RegressionCheck) -> Decision:
+    def _ended(self, ended: str, red: RegressionCheck, otherwise: RegressionCheck) -> AdaptiveDecision:
         if ended == "red":
             return self._decision(red)
         return self._decision("undecided" if self.doubt or ended == "unfinished" else otherwise)

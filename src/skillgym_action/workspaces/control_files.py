@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.adaptive import CONTROL_ARM
 from skillgym_action.model.arm import Arm
-from skillgym_action.model.limits import MAX_SKILL_FILE_BYTES
-from skillgym_action.text.documents.skill_files import SKILL_FILE, frontmatter
 from skillgym_action.text.escaping import path_key
 from skillgym_action.workspaces.repository.changed_files import CommittedTree, changed_files
+from skillgym_action.workspaces.repository.earlier_skills import skill_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.workspaces import Workspaces
 
 
-class BaseFiles:
+class ControlFiles:
     """What stands at the paths of the checkout in the base commit, whose files are in a folder."""
 
     def __init__(self, workspaces: Workspaces, processes: ProcessLauncher, root: Path, commit: str) -> None:
@@ -94,11 +93,7 @@ class BaseFiles:
         folder = self._path(skill.folder)
         if skill.packaging == "plugin":
             return replace(skill, folder=folder) if folder.is_dir() else None
-        if not (folder / SKILL_FILE).is_file():
-            return None
-        with open(folder / SKILL_FILE, "rb") as file:
-            text = file.read(MAX_SKILL_FILE_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
-        return replace(skill, folder=folder, name=frontmatter(text).get("name") or skill.name)
+        return skill_in(folder, skill)
 
     def differs(self, path: Path) -> bool:
         """Whether a file or folder of the checkout differs from the base."""
