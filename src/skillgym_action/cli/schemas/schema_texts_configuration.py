@@ -146,7 +146,8 @@ DESCRIPTIONS: dict[str, dict[str, str]] = {
         ),
         "baseline": (
             "What the run is compared with: a run directory, a results file, with `auto` the results of the base "
-            "branch in the store or, with `base`, sessions with the files of the base commit; same as [`--baseline`](command-line.md#baselines)."
+            "branch in the store or, with `base`, sessions with the files of the base commit; same as "
+            "[`--baseline`](command-line.md#baselines)."
         ),
         "baselineOptional": (
             "Whether the run continues without a comparison if there is no baseline yet; same as `--baseline-optional`."
