@@ -117,6 +117,9 @@ def _require(value: object) -> object:
 
 def _repeat(value: object) -> object:
     """``auto``, or a number."""
+    value = _whole(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
     text = str(value).strip().lower()
     if text == "auto":
         return text
