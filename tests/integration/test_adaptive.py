@@ -121,6 +121,22 @@ def test_where_nothing_differs_no_session_is_spent(tmp_path):
     assert sides.held() == {"base a": 1, "base b": 1, "base c": 1}
 
 
+def test_only_the_deciding_arm_is_compared(tmp_path):
+    sides = Sides.of(tmp_path, "ab")
+    stored = sides.stored()
+    git_in(sides.root, "checkout", "--quiet", "main")
+    told = json.loads((sides.root / "skillgym.config.yaml").read_text())
+    arms = {"one": {"env": {"A": "1"}}, "two": {"env": {"A": "2"}}}
+    written(sides.root, {"skillgym.config.yaml": json.dumps(told | {"arms": arms})})
+    committed(sides.root)
+    git_in(sides.root, *("-c", "user.name=t", "-c", "user.email=t@example.com"), "rebase", "--quiet", "main", "topic")
+    ran = sides.run(*AUTO, "--baseline", stored, "--confirm", "always")
+    run = sides.results()["run"]
+    assert (ran.code, run["adaptive"]["check"], run["adaptive"]["sessions"]["screen"]) == (0, "cleared", 4), ran.err
+    assert sides.held() == {"head a": 4, "head b": 4}
+    assert [one["arm"] for one in run["uplifts"]] == ["two"]
+
+
 # --- without a control --------------------------------------------------------------------------------
 
 
@@ -249,6 +265,19 @@ def test_stored_results_keep_what_was_decided(tmp_path):
         again = sides.results(f"runs/{command}")["run"]
         assert (ran.code, again["adaptive"]) == (1, whole["adaptive"]), ran.err
         assert again["comparison"]["reason"] == whole["comparison"]["reason"]
+
+
+def test_sessions_that_are_judged_otherwise_decide_nothing(tmp_path):
+    sides = Sides.of(tmp_path, TEN)
+    stored = sides.stored()
+    sides.say(head_a="0")
+    assert sides.run(*AUTO, "--baseline", stored).code == 1
+    file = sides.root / "bench/core.json"
+    file.write_text(file.read_text().replace("file:out.txt exists", "file:side.txt exists"))
+    ran = skillgym("rejudge", "runs/out", "--output", "runs/again", "--baseline", stored, cwd=sides.root)
+    found = sides.adaptive("runs/again")
+    assert (ran.code, found["check"]) == (3, "undecided"), ran.err
+    assert "its sessions are judged otherwise than when the run decided" in ran.err
 
 
 # --- what the control is made of ----------------------------------------------------------------------

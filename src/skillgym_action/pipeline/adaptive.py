@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from skillgym_action.history.pooling import BaselineKey
-    from skillgym_action.model.adaptive import Mode
+    from skillgym_action.model.adaptive import Adaptive, Mode
     from skillgym_action.model.execution import Execution, Plan
     from skillgym_action.model.report import RunReport
     from skillgym_action.model.result import Result
@@ -272,6 +272,18 @@ def _nothing(why: str) -> Problem:
         message=f"repeat: auto: nothing was compared, since there are no stored results and {why}",
         remedy="store results of the base branch, or run with --baseline base",
     )
+
+
+def judged_again(options: Options, results: Iterable[Result]) -> Adaptive | None:
+    """How the run decided whose stored sessions ``results`` judge; undecided if they are judged otherwise now."""
+    if options.execute.decided is None:
+        return None
+    from skillgym_action.results.stored_runs import outcomes_of
+
+    found, outcomes = options.execute.decided
+    if outcomes_of(results) == outcomes:
+        return found
+    return replace(found, check="undecided", why="its sessions are judged otherwise than when the run decided")
 
 
 def base_beside(report: RunReport, options: Options, commit: str | None) -> RunReport | None:

@@ -73,7 +73,7 @@ def control_sessions(
         of_base = ControlFiles(services.workspaces, services.processes, target, commit)
     except OSError as error:
         return f"the base commit {commit[:COMMIT_CHARACTERS]} cannot be read: {error.strerror}"
-    if any(map(of_base.differs, options.arms.folders)):
+    if any(map(of_base.differs, options.arms.sources)):
         return ARMS_DIFFER
     _hide(services, options, target)
     runners = options.runners_at(target) if options.runners_at else {}

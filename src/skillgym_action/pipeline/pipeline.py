@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.report import LimitSettings
-from skillgym_action.pipeline.adaptive import base_beside, beside, with_gate
+from skillgym_action.pipeline.adaptive import base_beside, beside, judged_again, with_gate
 from skillgym_action.pipeline.checks import (
     check_budget,
     check_containers,
@@ -252,7 +252,7 @@ def run(
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
         incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
-        adaptive=executed.adaptive or options.execute.decided,
+        adaptive=executed.adaptive or judged_again(options, results),
         **executed.of_report,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )

@@ -16,7 +16,7 @@ from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import MAX_QUOTED_VALUE_CHARACTERS, MAX_RESULTS_BYTES
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
-from skillgym_action.model.verdicts import GREEN
+from skillgym_action.model.verdicts import ASSERTIONS_PASSED, GREEN, JUDGED
 from skillgym_action.results.adaptive_schema import AdaptiveEntry
 from skillgym_action.results.journal_file import JOURNAL
 from skillgym_action.results.mapping import read
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.adaptive import Adaptive
     from skillgym_action.model.report import LimitSettings, RunReport
+    from skillgym_action.model.result import Result
     from skillgym_action.results.results_reader import StoredResults, SuiteRows
 
 MAX_MATCHED_RUNS = 2_000  # by one pattern
@@ -43,6 +44,28 @@ SESSION_FOLDER = re.compile(r"repeat-\d+")
 def unfinished_run(directory: Path) -> UsageError:
     """The error for a run that was killed before it wrote results."""
     return UsageError(f"{directory}: the run did not finish: it has no {RESULTS}", remedy="continue it with --resume")
+
+
+SessionOutcome = tuple[str, str, str | None, str | None, int, int, bool]
+"""Suite, case, runner, arm, repetition, number in it, and whether the judged session passed."""
+
+
+def outcomes_of(results: Iterable[Result]) -> frozenset[SessionOutcome]:
+    """What became of the judged sessions of results."""
+    return frozenset(
+        (
+            result.suite.path,
+            result.case_id,
+            result.runner.id if result.runner else None,
+            result.arm,
+            one.repetition,
+            one.session,
+            one.status in ASSERTIONS_PASSED,
+        )
+        for result in results
+        for one in result.attempts
+        if one.status in JUDGED
+    )
 
 
 class NoSuchRunError(UsageError):
@@ -64,6 +87,7 @@ class StoredRun:
     runners: tuple[Runner, ...]
     repetitions: Mapping[tuple[str, str, str], int]
     adaptive: Adaptive | None = None
+    outcomes: frozenset[SessionOutcome] = frozenset()
     limits: LimitSettings | None = None
     arms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -103,6 +127,9 @@ def stored_run(directory: Path) -> StoredRun:
             if result.attempts
         },
         adaptive=read(AdaptiveEntry, adaptive) if adaptive else None,
+        outcomes=outcomes_of(row for one in results.suites for row in (*one.results, *one.other_arms))
+        if adaptive
+        else frozenset(),
         limits=read(LimitsEntry, limits) if limits else None,
         arms={one.suite.path: names for one in results.suites if (names := _arms(one))},
     )

@@ -207,7 +207,7 @@ class ExecuteOptions:
     confirm: Confirm = "auto"
     require: Require = "all"
     limits: LimitSettings | None = None
-    decided: Adaptive | None = None
+    decided: tuple[Adaptive, frozenset[tuple[object, ...]]] | None = None
     retry: int = 0
     on_limit: OnLimit = "failed"
     max_steps: int | None = None

@@ -34,7 +34,7 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
         options.execute,
         repeat=1,
         confirm="auto",
-        decided=stored.adaptive,
+        decided=(stored.adaptive, stored.outcomes) if stored.adaptive else None,
         limits=stored.limits and replace(stored.limits, on_limit=options.execute.on_limit),
         retry=0,
         max_cost=None,

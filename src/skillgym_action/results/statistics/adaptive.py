@@ -305,9 +305,10 @@ class _Decision:
         return Need(beside=True, pairs=tuple(range(len(self.pairs))), rounds=k, red_at=min(_SUITE_LEVELS))
 
     def _look_at_suite(
-        self, k: int, level: float | None, futile: float | None, *, explained: bool = False
+        self, k: int, level: float | None, futile: float | None, *, explained: bool | None = None
     ) -> Literal["red", "closed"] | None:
-        """Look at all pairs after ``k`` rounds. ``explained``: few pairs may explain the drop, which closes, too."""
+        """Look at all pairs after ``k`` rounds. ``explained``: from the start, whether few
+        pairs may explain the drop, which closes, too; None: after a screen."""
         members, rounds = range(len(self.pairs)), slice(k)
         sampled = self._beside(members, rounds)
         self.side, of_pairs = sampled, list(sampled.values())
@@ -317,7 +318,8 @@ class _Decision:
         if explained and not is_closed and futile is not None:
             others = [pair for pair in of_pairs if not _reaches(_p(pair), _LEFT_CANDIDATE)]
             is_closed = len(others) < len(of_pairs) and (not others or not _reaches(_suite_p(others), futile))
-        outcome: LookOutcome = "red" if is_red else "not-confirmed" if is_closed else "go-on"
+        closed: LookOutcome = "not-confirmed" if explained is None else "clear"
+        outcome: LookOutcome = "red" if is_red else closed if is_closed else "go-on"
         self._look("suite", k, (len(of_pairs), p, level, outcome))
         if is_red:
             self.named = self._named_of_suite(sampled)
