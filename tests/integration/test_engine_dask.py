@@ -589,6 +589,17 @@ def test_a_failed_repetition_is_retried_on_workers_too(cluster: Cluster, tmp_pat
     assert (scene.root / "results").glob("*/*/*/repeat-1/session-2/stdout.log")
 
 
+def test_a_run_on_workers_decides_by_stored_results(cluster: Cluster, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, cluster, number=10)
+    base = skillgym("run", "--engine", "local", "--repeat", "10", "--output", "stored", cwd=scene.root)
+    assert base.code == 0, base.err
+    ran = scene.run("--baseline", "stored", "--repeat", "auto")
+    assert ran.code == 0, ran.err
+    found = json.loads((scene.root / "results/results.json").read_text())["run"]["adaptive"]
+    assert (found["mode"], found["check"]) == ("stored", "cleared")
+    assert [line["repetition"] for line in scene.journal("started")] == [1] * 10
+
+
 def test_a_worker_asks_the_judge_with_its_own_key(tmp_path: Path) -> None:
     with ScriptedServer(said(0.9), said(0.1)) as server:
         env = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": server.url}
