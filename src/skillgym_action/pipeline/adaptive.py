@@ -281,7 +281,7 @@ def judged_again(options: Options, results: Iterable[Result]) -> Adaptive | None
     from skillgym_action.results.stored_runs import outcomes_of
 
     found, outcomes = options.execute.decided
-    if outcomes_of(results) == outcomes:
+    if outcomes <= outcomes_of(results):
         return found
     return replace(found, check="undecided", why="its sessions are judged otherwise than when the run decided")
 

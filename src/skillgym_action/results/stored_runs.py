@@ -12,6 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.adaptive import CONTROL_ARM
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import MAX_QUOTED_VALUE_CHARACTERS, MAX_RESULTS_BYTES
 from skillgym_action.model.runner import Runner
@@ -127,9 +128,7 @@ def stored_run(directory: Path) -> StoredRun:
             if result.attempts
         },
         adaptive=read(AdaptiveEntry, adaptive) if adaptive else None,
-        outcomes=outcomes_of(row for one in results.suites for row in (*one.results, *one.other_arms))
-        if adaptive
-        else frozenset(),
+        outcomes=outcomes_of(row for one in results.suites for row in one.results) if adaptive else frozenset(),
         limits=read(LimitsEntry, limits) if limits else None,
         arms={one.suite.path: names for one in results.suites if (names := _arms(one))},
     )
@@ -137,7 +136,7 @@ def stored_run(directory: Path) -> StoredRun:
 
 def _arms(stored: SuiteRows) -> tuple[str, ...]:
     rows = (*stored.results, *stored.other_arms, *stored.quarantined)
-    return tuple(dict.fromkeys(row.arm for row in rows if row.arm is not None))
+    return tuple(dict.fromkeys(row.arm for row in rows if row.arm not in (None, CONTROL_ARM)))
 
 
 def stored_reports(
