@@ -14,16 +14,18 @@ import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from math import exp, fsum, lgamma, log
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from bench.adaptive import CHANGES, Decided, Design, simulated
+
 from skillgym_action.model.comparison import Samples
 from skillgym_action.results.statistics.comparison import has_dropped, named, rate_change
 from skillgym_action.results.statistics.exact_tests import SampledPair
-from skillgym_action.results.statistics.planning import first_stage, must_complete, pairs_to_continue
 from skillgym_action.results.statistics.rates import population_rate, same_cases_rate
 from skillgym_action.results.statistics.uplift import interval
 
@@ -38,9 +40,25 @@ MOST_RED = 0.02
 LEAST_POWER = 0.8
 DOUBT = 1e-4  # a promise is called broken if the simulated share would be as bad with at most this probability
 BAD_DAYS = (0.0, 0.05, 0.1, 0.2)
+LEAST_QUARTER, MOST_SESSIONS = 0.95, 2.6  # with ``repeat: auto``, 20 cases: seen, and sessions of a case if unchanged
 DEFAULT_RUNS = 200
 ASSERTIONS = 4  # of a case whose arms are compared
 ROUNDING = 1e-9
+SCREEN, ALONE = "screen, then side by side", "store alone"
+MODES = {
+    SCREEN: Design(),
+    "from the start": Design(mode="side-by-side"),
+    ALONE: Design(mode="stored"),
+    "screen, store of one run of 5": Design(stored_runs=1),
+}
+SHIFTS = {
+    "day and another shift of 10 points in every round": Design(day=0.1, of_round=0.1),
+    "model 15 points worse since the store": Design(drift=-0.15),
+    "model 10 points better since the store": Design(drift=0.1),
+    "5 % of sessions errored": Design(errored=0.05),
+    "20 % of sessions errored": Design(errored=0.2),
+    "from the start, 20 % errored": Design(mode="side-by-side", errored=0.2),
+}
 RESAMPLES = 1_000  # of an uplift's interval: a tenth of the product's, which take too long here
 
 
@@ -147,29 +165,6 @@ def bad_day(random: Random, cell: Cell, spread: float) -> bool:
     return has_dropped(pairs(random, before, after, cell))
 
 
-class Stopped(NamedTuple):
-    """What a futility stop did to one comparison: the share of sessions that were run, and both verdicts."""
-
-    share: float
-    red_with_all: bool
-    red: bool
-
-
-def stopped_for_futility(random: Random, cell: Cell, change: Callable[[list[float]], list[float]]) -> Stopped:
-    """A run that may stop after its first stage, with the same sessions as one that does not."""
-    rates, number = chances(random, cell), cell.repetitions
-    early, rest = first_stage(number), number - first_stage(number)
-    base, after = run(random, rates, number), change(rates)
-    first, second = run(random, after, early), run(random, after, rest)
-    whole = [SampledPair(before, one + two) for before, one, two in zip(base, first, second, strict=True)]
-    staged = [SampledPair(before, one) for before, one in zip(base, first, strict=True)]
-    continued = pairs_to_continue(staged, number)
-    complete = len(continued) == cell.cases or must_complete([whole[index] for index in continued])
-    held = cell.cases * number if complete else cell.cases * early + len(continued) * rest
-    red = has_dropped(whole)
-    return Stopped(held / (cell.cases * number), red, complete and red)
-
-
 def uplift_interval(random: Random, cell: Cell, other_mean: float) -> tuple[float, float]:
     """The interval of the uplift of an arm with the cell's mean over one with ``other_mean``, in shares."""
     of_arms = (chances(random, cell), chances(random, cell._replace(mean=other_mean)))
@@ -202,13 +197,6 @@ def share(measured: Callable[[Random, Cell], bool], runs: int, cell: Cell) -> fl
     return sum(measured(random, cell) for _ in range(runs)) / runs
 
 
-def futility(runs: int, cell: Cell, change: Callable[[list[float]], list[float]]) -> Stopped:
-    """Means of what the futility stop does."""
-    random = Random(f"{cell}")
-    found = [stopped_for_futility(random, cell, change) for _ in range(runs)]
-    return Stopped(*(sum(column) / runs for column in zip(*found, strict=True)))
-
-
 def is_beyond_chance(found: float, promised: float, runs: int, *, above: bool) -> bool:
     """Whether so large a share (or so small a one, unless ``above``) has at most the probability ``DOUBT``."""
     count = round(found * runs)
@@ -222,14 +210,11 @@ def _log_chance(count: int, runs: int, share: float) -> float:
     return ways + count * log(share) + (runs - count) * log(1 - share)
 
 
-def same(rates: list[float]) -> list[float]:
-    """Nothing has changed."""
-    return rates
-
-
-def quarter_broken(rates: list[float]) -> list[float]:
-    """A quarter of the cases never passes."""
-    return [0.0] * (len(rates) // 4) + rates[len(rates) // 4 :]
+def adaptive(runs: int, cell: Cell, design: Design) -> Decided:
+    """Shares of red and of undecided runs with ``repeat: auto``, and mean sessions of a case."""
+    random = Random(f"{cell}")
+    found = [simulated(random, chances(random, cell), design) for _ in range(runs)]
+    return Decided(*(sum(column) / runs for column in zip(*found, strict=True)))
 
 
 # --- the tables ---------------------------------------------------------------------------------------
@@ -314,20 +299,52 @@ class Simulation:
         head = ["cases", "true value inside, no uplift", "20 points", "shown without any", "40 points shown"]
         table("Uplift: worst cell (mean)", head, rows)
 
-    def futility(self) -> None:
-        """What a futility stop saves, and what it costs."""
+    def adaptive(self) -> None:
+        """With ``repeat: auto``: what is red although nothing changed, what is seen, and with how many sessions."""
+        self._adaptive_unchanged()
+        rows, cell = [], Cell(0.8, 0.3, 20, 1)
+        for name, design in MODES.items():
+            row = [name]
+            for change in CHANGES:
+                found = self._of_cell(cell, replace(design, change=change))
+                row.append(f"{found.sessions:.2f} / {found.red:.1%}")
+                if name == SCREEN:
+                    self._check_adaptive(change, found)
+            rows.append(row)
+        table("repeat: auto, 20 cases: sessions of a case / called a regression", ["", *CHANGES], rows)
         rows = []
-        for repetitions in (5, 10):
-            cell = Cell(0.8, 0.3, 20, repetitions)
-            jobs = {
-                "nothing changed": self.pool.submit(futility, self.runs, cell, same),
-                "a quarter broken": self.pool.submit(futility, self.runs, cell, quarter_broken),
-            }
-            for name, job in jobs.items():
-                found = job.result()
-                verdicts = f"{found.red_with_all:.1%} / {found.red:.1%}"
-                rows.append([f"{repetitions}", name, f"{found.share:.0%}", verdicts])
-        table("Futility stop, 20 cases", ["R", "change", "sessions run", "regression: all run / stopped"], rows)
+        for title, shifted in SHIFTS.items():
+            changes = (replace(shifted, change=change) for change in CHANGES[:3])
+            found_of = [self._of_cell(cell, design) for design in changes]
+            rows.append([title, *(f"{one.sessions:.1f} / {one.red:.1%} / {one.undecided:.1%}" for one in found_of)])
+        table("The same with shifts: sessions / regression / undecided", ["", *CHANGES[:3]], rows)
+
+    def _check_adaptive(self, change: str, found: Decided) -> None:
+        if change == "a quarter broken" and is_beyond_chance(found.red, LEAST_QUARTER, self.runs, above=False):
+            self.broken.append(f"repeat: auto: a broken quarter is seen in {found.red:.1%}")
+        if change == "nothing" and found.sessions > MOST_SESSIONS:
+            self.broken.append(f"repeat: auto: {found.sessions:.2f} sessions of each case though nothing changed")
+
+    def _of_cell(self, cell: Cell, design: Design) -> Decided:
+        return self.pool.submit(adaptive, self.runs, cell, design).result()
+
+    def _adaptive_unchanged(self) -> None:
+        rows = []
+        for (name, design), spread in product(MODES.items(), BAD_DAYS):
+            if name == ALONE and spread:
+                continue  # is not promised
+            row = [name, f"{100 * spread:.0f}"]
+            for cases in CASES:
+                cells = [Cell(mean, icc, cases, 1) for mean, icc in product(MEANS, CORRELATIONS)]
+                of_day = replace(design, day=spread)
+                reds = [one.red for one in self.pool.map(partial(adaptive, self.runs, design=of_day), cells)]
+                for cell, red in zip(cells, reds, strict=True):
+                    if is_beyond_chance(red, MOST_RED, self.runs, above=True):
+                        self.broken.append(f"{name}, {cell}, day {spread}: {red:.1%} of unchanged runs are red")
+                row.append(f"{max(reds):.1%} ({sum(reds) / len(reds):.1%})")
+            rows.append(row)
+        head = ["repeat: auto, nothing changed: red", "day", *(f"{cases} cases" for cases in CASES)]
+        table("At most in a cell (mean over cells)", head, rows)
 
     def bad_days(self) -> None:
         """What sessions that are not independent do to the share of false regressions."""
@@ -359,7 +376,7 @@ def main() -> int:
         simulation.power()
         simulation.coverage()
         simulation.uplift()
-        simulation.futility()
+        simulation.adaptive()
         simulation.bad_days()
     seconds = time.perf_counter() - began
     print(f"\n{options.runs:,} comparisons in each cell, {seconds:.0f} s")

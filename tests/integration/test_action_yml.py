@@ -42,6 +42,7 @@ def test_it_has_the_outputs_that_workflows_read():
         "pass-rate",
         "flaky",
         "comparison",
+        "regression-check",
         "cost-usd",
         "tokens",
         "duration-seconds",

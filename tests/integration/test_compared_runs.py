@@ -27,7 +27,7 @@ def test_seen_11_a_comparison_names_model_suite_and_template_that_changed(tmp_pa
     _, base, _ = run(tmp_path, "base")
     written(tmp_path, {"bench/core.json": suite(*EIGHT, case("new"), **TEMPLATE), "bench/template/a.txt": "two"})
     written(tmp_path, {"skillgym.config.yaml": config(runner(model="large"))})
-    code, head, shown = run(tmp_path, "head", "--baseline", "base", "--fail-on", "regression")
+    code, head, shown = run(tmp_path, "head", "--baseline", "./base", "--fail-on", "regression")
     digests = [(file["suites"][0]["digest"][:12], file["suites"][0]["templateDigest"][:12]) for file in (base, head)]
     assert digests[0][0] != digests[1][0]
     assert digests[0][1] != digests[1][1]
@@ -47,11 +47,11 @@ def test_a_run_that_got_worse_is_a_regression_and_one_of_fewer_cases_inconclusiv
     repository(tmp_path, {"bench/core.json": suite(*EIGHT), "skillgym.config.yaml": config(runner(PASSING))})
     run(tmp_path, "base")
     written(tmp_path, {"skillgym.config.yaml": config(runner("true"))})
-    worse = run(tmp_path, "worse", "--baseline", "base", "--fail-on", "regression")
+    worse = run(tmp_path, "worse", "--baseline", "./base", "--fail-on", "regression")
     assert (worse[0], worse[1]["run"]["comparison"]["verdict"]) == (1, "regression")
     assert "baseline regression: the pass rate dropped by 100 points since the baseline (p = 0.004)\n" in worse[2]
     written(tmp_path, {"bench/core.json": suite(*EIGHT[:7]), "skillgym.config.yaml": config(runner(PASSING))})
-    fewer = run(tmp_path, "fewer", "--baseline", "base", "--fail-on", "regression")
+    fewer = run(tmp_path, "fewer", "--baseline", "./base", "--fail-on", "regression")
     assert (fewer[0], fewer[1]["run"]["comparison"]["verdict"]) == (3, "inconclusive")
     assert "only 7 of 8 sessions of the baseline's cases were judged, less than 90%" in fewer[2]
 

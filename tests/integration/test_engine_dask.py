@@ -569,15 +569,15 @@ def test_hooks_after_all_sessions_end_on_workers_however_long_they_take(cluster:
     until((tmp_path / "ended").exists, "the hook ends")
 
 
-def test_a_run_on_workers_is_stopped_for_futility(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_run_on_workers_decides_by_stored_results(cluster: Cluster, tmp_path: Path) -> None:
     scene = Scene(tmp_path, cluster, number=10)
-    base = skillgym("run", "--engine", "local", "--repeat", "5", "--output", "base", cwd=scene.root)
+    base = skillgym("run", "--engine", "local", "--repeat", "10", "--output", "stored", cwd=scene.root)
     assert base.code == 0, base.err
-    ran = scene.run("--baseline", "base", "--fail-on", "regression", "--repeat", "5", "--stop", "futility")
+    ran = scene.run("--baseline", "stored", "--repeat", "auto")
     assert ran.code == 0, ran.err
-    found = json.loads((scene.root / "results/results.json").read_text())["run"]
-    assert found["stoppedForFutility"] == {"repetitions": 2, "planned": 5}
-    assert sorted(line["repetition"] for line in scene.journal("started")) == [1] * 10 + [2] * 10
+    found = json.loads((scene.root / "results/results.json").read_text())["run"]["adaptive"]
+    assert (found["mode"], found["check"]) == ("stored", "cleared")
+    assert [line["repetition"] for line in scene.journal("started")] == [1] * 10
 
 
 def test_a_worker_asks_the_judge_with_its_own_key(tmp_path: Path) -> None:

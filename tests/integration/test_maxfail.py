@@ -10,7 +10,6 @@ import pytest
 from bench_runs import Bench, attempts, statuses
 from scratch import PASSING, Watched, case, repository, runner, skillgym, suite, written
 from scratch import config as configuration
-from skillgym_action.model.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,12 +156,6 @@ def test_a_resumed_run_has_its_own_executions(tmp_path):
     skillgym("run", "--output", "out", cwd=tmp_path)
     ran = skillgym("run", "--last-failed", "--resume", "out", cwd=tmp_path)
     assert (ran.code, "--last-failed with --resume" in ran.err) == (2, True)
-
-
-def test_the_rule_is_checked_before_a_session_starts(bench):
-    with pytest.raises(UsageError, match=r"--stop futility with --maxfail: only one of them can end the run"):
-        bench.run("true", *CASES, maxfail=1, stop="futility", fail_on="regression", baseline_optional=True)
-    assert bench.sessions == 0
 
 
 @pytest.mark.parametrize(

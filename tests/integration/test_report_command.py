@@ -221,13 +221,13 @@ def compared(tmp_path: Path, command: str, *args: str, **configured: Any) -> tup
 )
 def test_a_run_is_compared_with_its_baseline(tmp_path, command, broken):
     """What is judged again here is the baseline itself."""
-    code, summary = compared(tmp_path, command, "--baseline", "base")
+    code, summary = compared(tmp_path, command, "--baseline", "./base")
     assert code == (0 if command == "rejudge" else 1)
     assert broken in summary.replace("\u00a0", " ")
 
 
 def test_the_configuration_names_the_baseline_from_where_it_is(tmp_path):
-    repository(tmp_path, {"skillgym.config.yaml": config(runner(), run={"baseline": "base"})})
+    repository(tmp_path, {"skillgym.config.yaml": config(runner(), run={"baseline": "./base"})})
     (tmp_path / "app").mkdir()
     run(tmp_path, "base", "--baseline", "nope", "--baseline-optional")
     ran = skillgym("run", "../bench", "--output", "out", cwd=tmp_path / "app")

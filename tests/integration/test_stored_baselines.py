@@ -179,12 +179,6 @@ def test_shards_are_stored_and_compared_by_the_job_that_puts_them_together(proje
     assert (second.code, "the pass rate dropped by 100 points" in second.err) == (1, True), second.err
 
 
-def test_a_run_stops_for_futility_against_the_store(project):
-    project.push("--repeat", "5")
-    code, file, shown = project.propose("--repeat", "5", "--stop", "futility")
-    assert (code, file["run"]["stoppedForFutility"]) == (0, {"repetitions": 2, "planned": 5}), shown
-
-
 def test_a_dry_run_says_what_a_comparison_with_the_store_can_show(project):
     project.push()
     ran = skillgym("run", "bench", "--store", project.store, "--dry-run", cwd=project.root)

@@ -74,12 +74,6 @@ def test_repetitions_are_averages_over_those_that_succeed(root):
     assert not (root / "out/own/flaky/one/repeat-2/session-2/error.json").exists()
 
 
-def test_a_repetition_that_fails_is_the_last_if_cases_stop_early(root):
-    result = run(root, FLAKY, "--stop-early", settings={"repeat": 3})["flaky one"]
-    assert attempts(result) == [("own/flaky/one/repeat-1", "passed"), ("own/flaky/one/repeat-2", "failed")]
-    assert result["status"] == "failed"
-
-
 SAID = "assert.equal(readFileSync(`${report.cwd}/said`, 'utf8'), '%s')"
 
 

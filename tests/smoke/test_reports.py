@@ -55,7 +55,7 @@ def reported(tmp_path_factory):
     inputs["reports"] = "\n".join(f"{name}={name}" for name in REPORTERS)
     found = step(folder, None, inputs, event=("push", {}), **JOB)
     assert (found.code, found.outputs["verdict"]) == (1, "failed"), found.said
-    arguments = ("--baseline", "base", "--report", "otlp=otlp", "--otlp-content")
+    arguments = ("--baseline", "./base", "--report", "otlp=otlp", "--otlp-content")
     ran = skillgym("report", ".", *arguments, "--output", "local", cwd=folder)
     assert (ran.code, ran.out) == (1, "")
     shown = ran.err.removesuffix("reports: local\n").replace("artifacts: ./", "artifacts: ")

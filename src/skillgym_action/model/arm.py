@@ -57,7 +57,7 @@ class Arm:
     agent's home, which is empty before. ``env`` and ``command_args`` are added to those of the runner's agent, and
     ``without_env`` are variables taken from it. ``base_skills``: for ``skill`` ``base``, pairs of the folder of a skill
     under test and its version at the merge base; a skill without such a pair is not installed. ``of_suite``: a suite
-    defines it, not the configuration.
+    defines it, not the configuration. ``control``: the commit of which its sessions have the files; None: the head.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Arm:
     of_suite: bool = False
     base_skills: tuple[tuple[Path, SkillUnderTest], ...] = ()
     decides: bool = False
+    control: str | None = None
 
     @property
     def changes_files(self) -> bool:
@@ -96,4 +97,5 @@ class Arm:
             for several in (self.files, self.home)
         )
         names = tuple(name for name, _ in self.env)
-        return self.name, files, self.remove, home, names, self.without_env, self.command_args, self.skill
+        identity = self.name, files, self.remove, home, names, self.without_env, self.command_args, self.skill
+        return (*identity, self.control) if self.control else identity

@@ -10,6 +10,7 @@ from skillgym_action.model.verdicts import ASSERTIONS_PASSED, JUDGED, Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from skillgym_action.model.adaptive import Adaptive
     from skillgym_action.model.result import Attempt, Result
 
 
@@ -108,17 +109,17 @@ class Comparison:
     """What changed since the baseline.
 
     ``verdict``, and in ``reason`` why it is not a regression, where there is more to say than the rates do. Of the
-    executions judged both times, ``newly_failing`` and ``fixed`` are those that the tests name; ``changed`` have
+    executions ``judged`` both times, ``newly_failing`` and ``fixed`` are those that the tests name; ``changed`` have
     another share of passed sessions, which may be chance. ``no_longer_judged`` were judged in the baseline only.
     ``redefined`` have another prompt, other assertions or another expectation, so their results are not compared; nor
     are those of ``added`` and ``removed`` executions. ``rate`` is None when no execution was judged both times.
     ``repetitions``: if not None, only the first so many of each execution were compared, since later ones took place
     or not depending on their results. ``runners``: the number of runners compared. ``differences``: what else could
-    explain a change. ``stopped_for_futility``: whether this run was, so that only a part of its sessions is compared,
-    it is never a regression, and nothing is named. ``reused``: the number of results that are those of an earlier run,
-    which are not compared: they are no new samples. ``base_name``: what reports call the baseline, such as the name of
-    its branch. ``pairs``: all executions judged both times. ``improved``: whether the test for a regression finds one
-    with baseline and run exchanged.
+    explain a change. ``adaptive``: how this run decided with ``repeat: auto``, which is the verdict; None: by all of
+    its sessions. ``reused``: the number of results that are those of an earlier run, which are not compared: they are
+    no new samples. ``base_name``: what reports call the baseline, such as the name of its branch. ``pairs``: all
+    executions judged both times. ``improved``: whether the test for a regression finds one with baseline and run
+    exchanged.
     """
 
     base_id: str
@@ -133,9 +134,10 @@ class Comparison:
     redefined: tuple[Result, ...] = ()
     added: tuple[Result, ...] = ()
     removed: tuple[Result, ...] = ()
+    judged: tuple[ResultPair, ...] = ()
     rate: RateChange | None = None
     repetitions: int | None = None
-    stopped_for_futility: bool = False
+    adaptive: Adaptive | None = None
     runners: int = 1
     differences: tuple[Difference, ...] = ()
     reused: int = 0

@@ -12,6 +12,7 @@ from skillgym_action.model.totals import spending_of_arm, totals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from skillgym_action.model.adaptive import Adaptive
     from skillgym_action.model.comparison import Comparison
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.execution import SelectionSummary
@@ -43,18 +44,6 @@ class SuitesFrom:
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     configuration_differs: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoppedForFutility:
-    """That a run ended since a regression had become unlikely: after ``repetitions`` of ``planned`` ones.
-
-    Executions that looked worse have all of them. They were chosen by their results, so only the first ``repetitions``
-    of each execution are a sample.
-    """
-
-    repetitions: int
-    planned: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,21 +140,20 @@ class Links:
 class RunReport:
     """A whole run; ``results`` are in the order of the plan; where suites have arms, those of the deciding arm.
 
-    ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``; ``plan_digest``: of the
-    stored plan that it is of, None: of none; ``whole_plan``: what all shards of its run have in common, None: it is no
-    shard, or that is unknown. Times are ISO 8601 in UTC. ``incomplete``:
-    why results are missing, a sentence per reason. ``missing_shards``: such as ``3/4``, of merged runs, with those that
-    differ from the plan of the others; they are among the reasons. ``merge_parents``: what ``commit`` merges, if it is
-    a merge, such as GitHub's test merge of a pull request. ``stopped_early``: executions ended as soon as their status
-    was certain, so only their first sessions are a sample. ``stopped_for_futility``: None unless it was. ``judge``: the
-    judge that graders asked; None: it never replied. ``limits``: None if they are unknown, as in results of versions
-    before 1.0. ``other_arms``: results of the arms that do not decide; ``uplifts``: what the comparison with them says.
-    ``quarantined``: results that decide nothing, in the order of the plan.
-    ``attempts``: of a run that attempts of a job on GitHub may share, what each contributed, in their order.
+    ``command``: `run`, `rejudge` or `report`. ``shard``: such as ``2/4``; ``plan_digest``: of the stored plan that it
+    is of, None: of none; ``whole_plan``: what all shards of its run have in common, None: it is no shard, or that is
+    unknown. Times are ISO 8601 in UTC. ``incomplete``: why results are missing, a sentence per reason.
+    ``missing_shards``: such as ``3/4``, of merged runs, with those that differ from the plan of the others; they are
+    among the reasons. ``merge_parents``: what ``commit`` merges, if it is a merge, such as GitHub's test merge of a
+    pull request. ``adaptive``: how a run with ``repeat: auto`` decided, of which only first sessions are in rates;
+    None: it had a fixed number. ``judge``: the judge that graders asked; None: it never replied. ``limits``: None if
+    they are unknown, as in results of versions before 1.0. ``other_arms``: results of the arms that do not decide;
+    ``uplifts``: what the comparison with them says. ``quarantined``: results that decide nothing, in the order of the
+    plan. ``attempts``: of a run that attempts of a job on GitHub may share, what each contributed, in their order.
     ``unchanged``: that nothing ran, since only changed skills or cases were to run and none has changed; None:
     otherwise. ``selection``: the executions that a change touches; None: all were to run. ``slowed``: a sentence per
-    provider that reported rate limits. ``plug_ins``: those that the run used.
-    ``decision`` is None until the gate has decided.
+    provider that reported rate limits. ``plug_ins``: those that the run used. ``decision`` is None until the gate has
+    decided.
     """
 
     id: str
@@ -186,8 +174,7 @@ class RunReport:
     whole_plan: WholePlan | None = None
     incomplete: tuple[str, ...] = ()
     missing_shards: tuple[str, ...] = ()
-    stopped_early: bool = False
-    stopped_for_futility: StoppedForFutility | None = None
+    adaptive: Adaptive | None = None
     suites_from: SuitesFrom | None = None
     judge: JudgeInfo | None = None
     limits: LimitSettings | None = None
@@ -216,18 +203,7 @@ class RunReport:
     @property
     def sampled_repetitions(self) -> int | None:
         """How many repetitions of each execution count in rates; None: all."""
-        if self.stopped_early:
-            return 1
-        return self.stopped_for_futility.repetitions if self.stopped_for_futility else None
-
-    @property
-    def unrun_repetitions(self) -> int:
-        """How many planned repetitions were not run, since the run was stopped for futility."""
-        if self.stopped_for_futility is None:
-            return 0
-        planned = self.stopped_for_futility.planned
-        ran = (max(attempt.repetition for attempt in result.attempts) for result in self.results if result.attempts)
-        return sum(max(0, planned - number) for number in ran)
+        return 1 if self.adaptive else None
 
     def totals(self, where: Callable[[Result], bool] = lambda _: True) -> Totals:
         """Sums over the results that ``where`` accepts; what they took includes those that decide nothing."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
 
+    from skillgym_action.model.adaptive import Phase
     from skillgym_action.model.errors import Location, Problem
     from skillgym_action.model.judgement import Judgement, Outcome
     from skillgym_action.model.runner import Runner
@@ -115,6 +116,7 @@ class Attempt:
     ``directory``: folder of its artifacts, relative to the run directory. ``held``: of a judged session in an arm,
     whether each assertion that is compared counts as passed, in the order of the outcomes; none after a limit.
     ``score``: of a case with a threshold, 0 to 1. ``run_attempt``: the attempt of the job on GitHub that ran it.
+    ``phase``: of a run with ``repeat: auto``.
     """
 
     repetition: int
@@ -127,6 +129,7 @@ class Attempt:
     held: tuple[bool | None, ...] = ()
     score: float | None = None
     run_attempt: int | None = None
+    phase: Phase | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

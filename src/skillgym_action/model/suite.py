@@ -98,6 +98,7 @@ class WorkspaceSpec:
     names of skills that copies of the repository do not contain. ``skills``: installed where the runner's agent looks
     for skills; they are in no commit, and no change of the agent's. ``container``: what the programs of the session run
     in; None: they are processes of this machine. ``preparation``: what is done in the container before the agent.
+    ``root``: the folder that is copied in place of the checkout; None: the checkout.
     """
 
     mode: Literal["none", "shared", "isolated"] = "isolated"
@@ -114,6 +115,7 @@ class WorkspaceSpec:
     skills: tuple[SkillUnderTest, ...] = ()
     container: ContainerSpec | None = None
     preparation: ContainerPreparation | None = None
+    root: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,6 +11,7 @@ from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.shard_plan import key_of, key_of_result
+from skillgym_action.pipeline.adaptive import check_adaptive
 from skillgym_action.pipeline.stages.discover import discover
 from skillgym_action.pipeline.stages.load import load_digests
 from skillgym_action.pipeline.stages.plan import plan
@@ -33,20 +34,21 @@ if TYPE_CHECKING:
     from skillgym_action.pipeline.stages.baseline import StoredBaseline
     from skillgym_action.results.journal import Journal
     from skillgym_action.results.merge import StoredReports
-    from skillgym_action.results.statistics.planning import FutilityRule
     from skillgym_action.services import Services
     from skillgym_action.settings.slices import Options, PlanOptions
 
 _JUDGE = "write `run: {judge: {api: anthropic, model: MODEL}}` into skillgym.config.yaml"
 
 
-def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
+def check_plan(plan: Plan, base: RunReport | None, options: Options, *, writes: bool = False) -> None:
     """Raises UsageError if executions need a judge and none is configured, or the run must not be stopped.
 
     Also if regressions are to fail the run, but the plan could never show one. Stored sessions that are judged again
     cost nothing, whatever they can show. The error has the warnings of the plan and its suites, which no report shows.
+    ``writes``: the run adds to the store.
     """
     try:
+        check_adaptive(plan, options, writes=writes)
         _check(plan, base, options)
     except UsageError as error:
         of_suites = (warning for suite in plan.suites for warning in suite.warnings)
@@ -56,15 +58,21 @@ def check_plan(plan: Plan, base: RunReport | None, options: Options) -> None:
 
 def _check(plan: Plan, base: RunReport | None, options: Options) -> None:
     _check_judge(plan, options)
-    _check_stop(plan, options)
     _refuse_in_place(plan, options)
-    if base is None or "regression" not in options.gate.fail_on or not plan.executions or options.plan.only is not None:
+    adaptive = options.execute.repeat == "auto"  # as many sessions as it takes
+    if (
+        adaptive
+        or base is None
+        or "regression" not in options.gate.fail_on
+        or not plan.executions
+        or options.plan.only is not None
+    ):
         return
     if options.report.auto:
         return  # the store gets more samples with each run: a comparison that shows nothing yet is inconclusive
     from skillgym_action.results.statistics.planning import undecidable
 
-    if problem := undecidable(deciding_sessions(plan, options), base, stop_early=options.execute.stop_early):
+    if problem := undecidable(deciding_sessions(plan, options), base):
         raise UsageError.of(problem)
 
 
@@ -127,37 +135,6 @@ def _refuse_in_place(plan: Plan, options: Options) -> None:
             )
 
 
-def _check_stop(plan: Plan, options: Options) -> None:
-    """Raises UsageError if the run cannot be stopped for futility, though it is to be."""
-    if options.execute.stop is None:
-        return
-    stop = f"--stop {options.execute.stop}"
-    if options.execute.stop_early:
-        raise UsageError(f"{stop} with --stop-early: only one of them can decide", remedy="leave one of them out")
-    if options.execute.maxfail is not None:
-        raise UsageError(f"{stop} with --maxfail: only one of them can end the run", remedy="leave one of them out")
-    if options.report.baseline is None and not options.report.auto:
-        raise UsageError(f"{stop} without a baseline: there is nothing to compare with", remedy="name a --baseline")
-    if "regression" not in options.gate.fail_on:
-        raise UsageError(
-            f"{stop} without regression in fail-on: nothing would be decided", remedy="add the word regression"
-        )
-    if any(execution.is_other_arm for execution in plan.executions):
-        raise UsageError(f"{stop} with arms: the other arms would lack sessions", remedy="leave one of them out")
-    if options.plan.shard[1] > 1:
-        raise UsageError(f"{stop} with --shard: a part cannot decide for the whole run", remedy="leave one of them out")
-
-
-def futility_rule(base: RunReport | None, options: Options) -> FutilityRule | None:
-    """When the run is stopped for futility; None: never, since it is not asked for or would save nothing."""
-    if options.execute.stop is None or base is None:
-        return None
-    from skillgym_action.results.statistics.planning import FutilityRule
-
-    rule = FutilityRule(base=base, repetitions=options.execute.repeat)
-    return rule if rule.first_repetitions < rule.repetitions else None
-
-
 def planned_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]]:
     """The executions of the plan, each with its number of repetitions."""
     from skillgym_action.sessions.repetitions import planned_repetitions
@@ -168,11 +145,6 @@ def planned_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]
 def deciding_sessions(plan: Plan, options: Options) -> list[tuple[Execution, int]]:
     """The same without those of arms that do not decide."""
     return [entry for entry in planned_sessions(plan, options) if entry[0].decides]
-
-
-def may_stop_early(plan: Plan, options: Options) -> bool:
-    """Whether executions may have ended before all of their repetitions."""
-    return options.execute.stop_early and any(number > 1 for _, number in planned_sessions(plan, options))
 
 
 # --- suites of the checkout, compared with others -----------------------------------------------------

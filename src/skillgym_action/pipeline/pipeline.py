@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.report import LimitSettings
+from skillgym_action.pipeline.adaptive import base_beside, beside, judged_again, with_gate
 from skillgym_action.pipeline.checks import (
     check_budget,
     check_containers,
     check_plan,
     compared_with_checkout,
     expected_of,
-    futility_rule,
     hide_from_agents,
-    may_stop_early,
 )
 from skillgym_action.pipeline.stages.arms import assign_arms
 from skillgym_action.pipeline.stages.baseline import (
@@ -76,6 +75,7 @@ if TYPE_CHECKING:
     from skillgym_action.results.merge import StoredReports
     from skillgym_action.results.session_artifacts import ArtifactRoot, RunArtifacts
     from skillgym_action.services import Services
+    from skillgym_action.sessions.adaptive_run import AdaptiveRule
     from skillgym_action.sessions.engines.dispatch import Dispatcher
     from skillgym_action.settings.slices import Options
 
@@ -163,13 +163,15 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
 class PlannedRun:
     """What would run: the plan, without the ``reused`` executions whose results would be taken from the store.
 
-    ``base``: what it would be compared with; ``expected``: what it will cost, without a store unknown. None: there is
+    ``base``: what it would be compared with; ``rule``: how it would decide, if not with a fixed number of sessions;
+    ``expected``: what it will cost, without a store unknown. None: there is
     none.
     """
 
     plan: Plan
     reused: int = 0
     base: RunReport | None = None
+    rule: AdaptiveRule | None = None
     expected: Forecast | None = None
 
 
@@ -179,13 +181,15 @@ def plan_with_baseline(services: Services, runners: tuple[Runner, ...], options:
     stored = read_store(services, options.report, options.store, reuse=options.reuse is not None)
     plan = only_selected(plan_run(services, runners, options))
     if services.store is None:
-        return PlannedRun(plan=plan, base=base)
+        plan, found = beside(services, plan, options, base, (stored, {}))
+        return PlannedRun(plan=found.with_warnings(plan), base=base, rule=found.rule)
     from skillgym_action.results.journal import Journal
 
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = baseline_keys(services, plan, digests, options.sandbox.type)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
-    reuse = Reuse(plan=plan)
+    plan, found = beside(services, plan, options, base, (stored, wanted))
+    plan, reuse = found.with_warnings(plan), Reuse(plan=plan)
     if options.reuse is not None:
         hide_from_agents(services, plan, options)
         wanted = with_whole_digests(services, plan, wanted, options)
@@ -196,6 +200,7 @@ def plan_with_baseline(services: Services, runners: tuple[Runner, ...], options:
         plan=replace(reuse.plan, warnings=(*plan.warnings, *reuse.warnings)),
         reused=len(reuse.results),
         base=without_reused(base, reuse),
+        rule=found.of(reuse.plan)[0].rule,
         expected=expected_of(services, reuse.plan, options, (stored, wanted)),
     )
 
@@ -219,9 +224,10 @@ def run(
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = baseline_keys(services, plan, digests, options.sandbox.type)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
-    check_plan(plan, base, options)
+    check_plan(plan, base, options, writes=bool(stored and stored.writes))
     cut_off, suites_from = _cut_off(services, plan), hide_from_agents(services, plan, options)
-    journal, first_line = _journal(services, plan, options, began, command)
+    plan, control = beside(services, plan, options, base, (stored, wanted))
+    journal, first_line = _journal(services, control.extended(plan), options, began, command, control.commit)
     refuse_own_results(base, options, services.directory.path.name, iso_timestamp(journal.began))
     wanted = with_whole_digests(services, plan, wanted, options)
     plan, reuse = _reused(services, plan, wanted, options, (stored.history if stored else None, journal))
@@ -229,16 +235,17 @@ def run(
     if first_line is not None:
         services.directory.begin(first_line)
     times.ended("suites and plan")
-    to_run = reuse.plan if workers else install_agents(services, reuse.plan, options.install_agents)
+    control, to_run = control.of(reuse.plan)
+    to_run = to_run if workers else install_agents(services, to_run, options.install_agents)
     times.ended("installation of agents")
     from skillgym_action.pipeline.stages.execute import execute  # imported late: `list` and `check` do not need it
     from skillgym_action.pipeline.stages.report import report_run
 
-    rule = futility_rule(without_reused(base, reuse), options)
-    executed = execute(services, to_run, options.execute, journal, rule, workers)
+    executed = execute(services, to_run, options.execute, journal, control.rule, workers)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
-    plan, results = with_reused(replace(plan, runners=to_run.runners), executed.results, reuse)
+    planned = control.extended(replace(plan, runners=to_run.runners))
+    plan, results = with_reused(planned, executed.results, reuse)
     report = report_run(services, plan, results, journal, options, command=command)
     report = replace(
         report,
@@ -246,14 +253,13 @@ def run(
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
         incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
-        stopped_early=may_stop_early(plan, options),
-        stopped_for_futility=executed.stopped or options.execute.stopped,
+        adaptive=executed.adaptive or judged_again(options, results),
         **executed.of_report,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
-    compared = _compared(services, report, options, (base, stored), journal)
-    return _decided_and_published(services, compared, with_first_run(options, stored), show)
+    compared = _compared(services, report, options, (base, stored), journal, control.commit)
+    return _decided_and_published(services, compared, with_gate(with_first_run(options, stored), compared), show)
 
 
 def _planned_with_store(
@@ -286,16 +292,20 @@ def _compared(
     options: Options,
     baseline: tuple[RunReport | None, StoredBaseline | None],
     journal: Journal | None = None,
+    commit: str | None = None,
 ) -> RunReport:
     """The report, compared with a baseline that the user named or with the store, and added to the store.
 
     Shards, which another job puts together, and stored sessions that are judged again are not added; nor is what
-    earlier attempts of the job have added, as ``journal`` has it, or else all that they judged.
+    earlier attempts of the job have added, as ``journal`` has it, or else all that they judged. ``commit``: the base
+    commit that the run was held beside.
     """
     from skillgym_action.pipeline.stages.report import compare_with_baseline
 
     base, stored = baseline
-    if stored is not None and stored.compares:
+    if of_base := base_beside(report, options, commit):
+        compared = compare_with_baseline(report, of_base, options.report)
+    elif stored is not None and stored.compares:
         compared = compare_with_store(report, stored)
     else:
         compared = compare_with_baseline(report, base, options.report)
@@ -361,7 +371,7 @@ def report(
     report = report_stored_run(services, compared_with_checkout(services, runs, options))
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
     compared = _compared(services, report, options, (base, store))
-    return _decided_and_published(services, compared, with_first_run(options, store), show)
+    return _decided_and_published(services, compared, with_gate(with_first_run(options, store), compared), show)
 
 
 def compare(
@@ -427,12 +437,15 @@ def _artifacts(services: Services, options: Options, roots: Sequence[ArtifactRoo
 
 
 def _journal(
-    services: Services, plan: Plan, options: Options, began: datetime, command: str
+    services: Services, plan: Plan, options: Options, began: datetime, command: str, base: str | None = None
 ) -> tuple[Journal, str | None]:
-    """A new journal, with the line that its file is to begin with; or with ``--resume`` that of the interrupted run."""
-    from skillgym_action.results.journal import Journal, JournalHead
+    """A new journal, with the line that its file is to begin with; or with ``--resume`` that of the interrupted run.
 
-    settings = journal_settings(options)
+    ``base``: the commit beside which the run is held.
+    """
+    from skillgym_action.results.journal import BASE_COMMIT, Journal, JournalHead
+
+    settings = {**journal_settings(options), BASE_COMMIT: base}
     job = options.attempt.job
     now = JournalHead(began=began, command=command, commit=services.repository.commit(), settings=settings, job=job)
     digest_of = execution_digests(services, options)
@@ -454,7 +467,9 @@ def execution_digests(services: Services, options: Options) -> Callable[[Executi
     root, inputs = services.suite_source.root, services.workspaces.input_digests()
 
     def digest_of(execution: Execution) -> str:
-        used = plug_ins_of(execution, options.sandbox.type)
+        used, spec = plug_ins_of(execution, options.sandbox.type), execution.case.workspace
+        if execution.arm and execution.arm.control and spec and spec.root:  # whose commit stands for all its files
+            return digest(execution, spec.root, tuple(map(str, used)))
         return digest(execution, root, (*inputs.of(execution), *map(str, used)))
 
     return digest_of

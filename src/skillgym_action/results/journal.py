@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import SessionResult
 
 
+BASE_COMMIT = "base-commit"  # of the settings in a journal: the commit beside which the run is held
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalHead:
     """How a run began. ``settings``: what finished sessions and missing ones should have in common.

@@ -12,7 +12,7 @@ from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.execution import SelectionSummary
 from skillgym_action.model.judge_question import united_judges
 from skillgym_action.model.limits import COMMIT_CHARACTERS, MAX_SHARDS
-from skillgym_action.model.report import RunReport, StoppedForFutility
+from skillgym_action.model.report import RunReport
 from skillgym_action.model.shard_plan import key_of_result
 from skillgym_action.model.version import __version__
 from skillgym_action.text.words import counted, listed
@@ -77,8 +77,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         plan_digest=_agreed(report.plan_digest for report in reports),
         slowed=tuple(dict.fromkeys(line for report in reports for line in report.slowed)),
         plug_ins=tuple(dict.fromkeys(one for report in reports for one in report.plug_ins)),
-        stopped_early=any(report.stopped_early for report in reports),
-        stopped_for_futility=_stopped(reports),
+        adaptive=reports[0].adaptive if len(reports) == 1 else None,
         suites_from=_suites_from(reports),
         judge=_judge(reports),
         limits=_agreed(report.limits for report in reports),
@@ -96,16 +95,6 @@ def _attempts(reports: list[RunReport]) -> tuple[AttemptShare, ...]:
     for share in (share for report in reports for share in report.attempts):
         found[share.number] = found[share.number].joined(share) if share.number in found else share
     return tuple(found[number] for number in sorted(found))
-
-
-def _stopped(reports: list[RunReport]) -> StoppedForFutility | None:
-    """That any of the runs was stopped for futility: what all executions have of it."""
-    found = [report.stopped_for_futility for report in reports if report.stopped_for_futility]
-    if not found:
-        return None
-    return StoppedForFutility(
-        repetitions=min(stopped.repetitions for stopped in found), planned=max(stopped.planned for stopped in found)
-    )
 
 
 def _selection(found: list[SelectionSummary]) -> SelectionSummary | None:

@@ -14,8 +14,9 @@ from skillgym_action.model.comparison import samples_of
 from skillgym_action.model.execution import SelectionSummary
 from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.plugin_table import PlugIn
-from skillgym_action.model.report import AttemptShare, LimitSettings, RunReport, StoppedForFutility, SuitesFrom, Verdict
+from skillgym_action.model.report import AttemptShare, LimitSettings, RunReport, SuitesFrom, Verdict
 from skillgym_action.model.shard_plan import WholePlan
+from skillgym_action.results.adaptive_schema import AdaptiveEntry
 from skillgym_action.results.mapping import (
     COMMIT,
     DIGEST,
@@ -257,17 +258,6 @@ class DecisionEntry(MappedModel):
     """Reasons for the verdict, one sentence each."""
 
 
-class StoppedEntry(MappedModel):
-    """That the run was stopped for futility; some executions have all repetitions."""
-
-    noun: ClassVar = StoppedForFutility
-
-    repetitions: Annotated[int, Field(ge=1, le=10**6)]
-    """Number of repetitions that ran in all executions."""
-    planned: Annotated[int, Field(ge=1, le=10**6)]
-    """Planned number of repetitions of each execution."""
-
-
 class SuitesFromEntry(MappedModel):
     """The folder that suites and the configuration were read from, such as a checkout of the base commit."""
 
@@ -493,12 +483,9 @@ class RunEntry(MappedModel):
     missing_shards: Several[Annotated[str, Field(pattern=SHARD)]] = ()
     """Shards that are missing in a merged run, such as `3/4`, and shards that are from another plan than most
     shards."""
-    stopped_early: bool = False
-    """True with `--stop-early`: each execution ended as soon as its status was certain. Rates then include only the
-    first session of each execution."""
-    stopped_for_futility: StoppedEntry | None = None
-    """Present only if the run ended early because a regression had become unlikely. Rates and `samples` then include
-    only the repetitions that ran in all executions."""
+    adaptive: AdaptiveEntry | None = None
+    """With [`repeat: auto`](../explanation/statistics.md#repeat-auto): how the run decided. Rates and `samples` then
+    include only the first session of each execution."""
     suites_from: SuitesFromEntry | None = None
     """With [`--suites-from`](command-line.md#suites-of-another-commit): the folder from which the suites were read, and
     how these suites differ from the suites of the checkout."""

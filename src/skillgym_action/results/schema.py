@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from skillgym_action.model.adaptive import Phase
 from skillgym_action.model.comparison import is_flaky
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.json_codec import as_json
@@ -350,6 +351,8 @@ class AttemptEntry(MappedModel):
     """Score of the session, 0 to 1, if the case has a threshold."""
     run_attempt: AttemptNumber | None = None
     """In a job on GitHub, the number of the [job attempt](../../GLOSSARY.md) in which the session ran."""
+    phase: Phase | None = None
+    """With `repeat: auto`: whether the session was part of the screen, or ran beside the base commit."""
 
 
 class FindingEntry(MappedModel):

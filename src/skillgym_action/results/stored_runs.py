@@ -12,16 +12,18 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.adaptive import CONTROL_ARM
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import MAX_QUOTED_VALUE_CHARACTERS, MAX_RESULTS_BYTES
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
-from skillgym_action.model.verdicts import GREEN
+from skillgym_action.model.verdicts import ASSERTIONS_PASSED, GREEN, JUDGED
+from skillgym_action.results.adaptive_schema import AdaptiveEntry
 from skillgym_action.results.journal_file import JOURNAL
 from skillgym_action.results.mapping import read
 from skillgym_action.results.results_reader import WHAT_A_RUN_IS, read_results, restored
 from skillgym_action.results.run_files import is_folder, matching, open_file
-from skillgym_action.results.run_schema import LimitsEntry, StoppedEntry
+from skillgym_action.results.run_schema import LimitsEntry
 from skillgym_action.system.files.checkout import Checkout
 from skillgym_action.system.files.globs import ANY_DEPTH, is_pattern
 from skillgym_action.text.documents.user_files import PLAIN_PATH
@@ -30,7 +32,9 @@ from skillgym_action.text.escaping import path_key
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
-    from skillgym_action.model.report import LimitSettings, RunReport, StoppedForFutility
+    from skillgym_action.model.adaptive import Adaptive
+    from skillgym_action.model.report import LimitSettings, RunReport
+    from skillgym_action.model.result import Result
     from skillgym_action.results.results_reader import StoredResults, SuiteRows
 
 MAX_MATCHED_RUNS = 2_000  # by one pattern
@@ -43,6 +47,28 @@ def unfinished_run(directory: Path) -> UsageError:
     return UsageError(f"{directory}: the run did not finish: it has no {RESULTS}", remedy="continue it with --resume")
 
 
+SessionOutcome = tuple[str, str, str | None, str | None, int, int, bool]
+"""Suite, case, runner, arm, repetition, number in it, and whether the judged session passed."""
+
+
+def outcomes_of(results: Iterable[Result]) -> frozenset[SessionOutcome]:
+    """What became of the judged sessions of results."""
+    return frozenset(
+        (
+            result.suite.path,
+            result.case_id,
+            result.runner.id if result.runner else None,
+            result.arm,
+            one.repetition,
+            one.session,
+            one.status in ASSERTIONS_PASSED,
+        )
+        for result in results
+        for one in result.attempts
+        if one.status in JUDGED
+    )
+
+
 class NoSuchRunError(UsageError):
     """A name of a run, or a pattern, that nothing in the file system has."""
 
@@ -51,8 +77,8 @@ class NoSuchRunError(UsageError):
 class StoredRun:
     """Which cases ran, as (suite path, case id); runners that play their sessions.
 
-    ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``stopped_early``,
-    ``stopped_for_futility``, ``limits``: see ``RunReport``. ``arms``: of suites with arms, by path, the names of their
+    ``repetitions``: of each execution with sessions, by suite path, case id and runner id. ``adaptive``,
+    ``limits``: see ``RunReport``. ``arms``: of suites with arms, by path, the names of their
     arms, the deciding one first. ``with_sessions``: the executions by the same three, if those of others are reused
     from earlier runs, whose sessions the run does not have; None: it has all.
     """
@@ -61,8 +87,8 @@ class StoredRun:
     with_sessions: frozenset[tuple[str, str, str]] | None
     runners: tuple[Runner, ...]
     repetitions: Mapping[tuple[str, str, str], int]
-    stopped_early: bool = False
-    stopped_for_futility: StoppedForFutility | None = None
+    adaptive: Adaptive | None = None
+    outcomes: frozenset[SessionOutcome] = frozenset()
     limits: LimitSettings | None = None
     arms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -85,7 +111,7 @@ def stored_run(directory: Path) -> StoredRun:
         )
         for runner in results.head.runners
     )
-    limits, stopped = results.head.run.limits, results.head.run.stopped_for_futility
+    limits, adaptive = results.head.run.limits, results.head.run.adaptive
     every = [result for one in results.suites for result in (*one.results, *one.quarantined)]
     found = [result for result in every if result.reused is None]
     if every and not found:
@@ -101,8 +127,8 @@ def stored_run(directory: Path) -> StoredRun:
             for key, result in ran.items()
             if result.attempts
         },
-        stopped_early=results.head.run.stopped_early,
-        stopped_for_futility=read(StoppedEntry, stopped) if stopped else None,
+        adaptive=read(AdaptiveEntry, adaptive) if adaptive else None,
+        outcomes=outcomes_of(row for one in results.suites for row in one.results) if adaptive else frozenset(),
         limits=read(LimitsEntry, limits) if limits else None,
         arms={one.suite.path: names for one in results.suites if (names := _arms(one))},
     )
@@ -110,7 +136,7 @@ def stored_run(directory: Path) -> StoredRun:
 
 def _arms(stored: SuiteRows) -> tuple[str, ...]:
     rows = (*stored.results, *stored.other_arms, *stored.quarantined)
-    return tuple(dict.fromkeys(row.arm for row in rows if row.arm is not None))
+    return tuple(dict.fromkeys(row.arm for row in rows if row.arm not in (None, CONTROL_ARM)))
 
 
 def stored_reports(

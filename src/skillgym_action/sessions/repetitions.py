@@ -1,6 +1,6 @@
 """Repetitions and retries: which session of an execution is next, the result of all of them, and their progress.
 
-Repetitions are samples: all of them run, whatever became of the ones before, unless the run is to stop early.
+Repetitions are samples: all of them run, whatever became of the ones before.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ def next_session(
         return last.attempt.repetition, last.attempt.session + 1
     is_stopped = last.trouble is not None and TROUBLES[last.trouble.kind].stops_runner
     is_stopped = is_stopped or _cost_enough(execution, sessions)
-    stops_early = options.stop_early or execution.case.trigger is not None
-    is_decided = stops_early and decided(execution, sessions, options) is not None
+    is_decided = execution.case.trigger is not None and decided(execution, sessions, options) is not None
     if is_stopped or is_decided or last.attempt.repetition >= planned_repetitions(execution, options):
         return None
     return last.attempt.repetition + 1, 1
@@ -62,7 +61,7 @@ def planned_repetitions(execution: Execution, options: ExecuteOptions) -> int:
     """How many repetitions the execution has."""
     if execution.repetitions is None and execution.case.trigger:
         return execution.case.trigger.runs
-    return options.repeat if execution.repetitions is None else execution.repetitions
+    return options.repetitions if execution.repetitions is None else execution.repetitions
 
 
 def may_retry(execution: Execution, sessions: Sequence[SessionResult], options: ExecuteOptions) -> bool:

@@ -284,6 +284,11 @@ class Budget:
         self._spent = 0.0
         self._unknown: str | None = None
 
+    @property
+    def left(self) -> float | None:
+        """US dollars that are left; None: unlimited, or unknown."""
+        return None if self._limit is None or self._unknown else self._limit - self._spent
+
     def add(self, usd: float | None, what: str) -> None:
         """Add the cost of ``what``, such as "a session on codex"; None: unknown, after which nothing may start."""
         if usd is None:

@@ -38,6 +38,7 @@ class ArmOptions:
     commit of the base branch; None: looked for. ``changed_skills``: only suites whose skill or evals differ from it.
     ``stored``: names of the arms of stored sessions by suite path, the deciding one first; None: a new run.
     ``folders``: files and folders that arms name, and the file that names them, which no workspace contains.
+    ``sources``: those without that file.
     """
 
     configured: tuple[Arm, ...] = ()
@@ -47,6 +48,7 @@ class ArmOptions:
     changed_skills: bool = False
     stored: Mapping[str, tuple[str, ...]] | None = None
     folders: tuple[Path, ...] = ()
+    sources: tuple[Path, ...] = ()
 
 
 def arm_options(settings: Settings, config: Config, context: LaunchContext) -> ArmOptions:
@@ -56,7 +58,7 @@ def arm_options(settings: Settings, config: Config, context: LaunchContext) -> A
     file, folder = config.file, config.folder or context.cwd
     configured = tuple(_configured(name, section, config, context) for name, section in (file.arms or {}).items())
     selected = settings.arms or file.skills.arms
-    named = (folder / path for section in (file.arms or {}).values() for path in paths_of(section))
+    named = [folder / path for section in (file.arms or {}).values() for path in paths_of(section)]
     event = context.job.event if context.job else None
     return ArmOptions(
         configured=configured,
@@ -64,6 +66,7 @@ def arm_options(settings: Settings, config: Config, context: LaunchContext) -> A
         by_option=bool(settings.arms),
         base=event.base if event else None,
         changed_skills=settings.changed_skills,
+        sources=tuple(Path(os.path.normpath(path)) for path in named),
         folders=tuple(
             Path(os.path.normpath(path)) for path in (*named, *([config.path] if configured else ())) if path
         ),

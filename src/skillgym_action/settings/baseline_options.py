@@ -68,15 +68,16 @@ class SuiteComparison:
 class ReportOptions:
     """``baseline``: absolute path of a run directory or results file; ``named``: the path as the user wrote it.
 
-    ``auto``: the baseline is made of the store. ``baseline_optional``: without a baseline the run goes on, and nothing
-    is compared.
-    ``configuration_differs``: whether the configuration file of ``--suites-from`` differs from that of the checkout.
-    ``suites``: how suites of stored results are compared with those of the checkout; None: not at all.
+    ``auto``: the baseline is made of the store; ``of_base``: of sessions with the files of the base commit.
+    ``baseline_optional``: without a baseline the run goes on, and nothing is compared. ``configuration_differs``:
+    whether the configuration file of ``--suites-from`` differs from that of the checkout. ``suites``: how suites of
+    stored results are compared with those of the checkout; None: not at all.
     """
 
     baseline: Path | None = None
     named: str = ""
     auto: bool = False
+    of_base: bool = False
     baseline_optional: bool = False
     suites: SuiteComparison | None = None
     configuration_differs: bool = False

@@ -306,8 +306,9 @@ class RunSection(_Model):
     tags: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Only cases with at least one of these tags run; same as `--tag`."""
     baseline: PathText | None = None
-    """What the run is compared with: a run directory, a results file or, with `auto`, the results of the base branch in
-    the store; same as [`--baseline`](command-line.md#baselines)."""
+    """What the run is compared with: a run directory, a results file, with `auto` the results of the base branch in the
+    store or, with `base`, sessions with the files of the base commit; same as
+    [`--baseline`](command-line.md#baselines)."""
     judge: JudgeSection | None = None
     """Settings of the [judge](configuration.md#the-judge), which is the model that graders ask."""
     limits: LimitsSection | None = None

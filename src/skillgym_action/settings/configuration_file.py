@@ -16,7 +16,7 @@ from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.limits import MAX_CONFIGURATION_BYTES, MAX_PATTERN_CHARACTERS, MAX_QUARANTINE_TEXT_CHARACTERS
 from skillgym_action.model.result import QuarantineEntry, QuarantineFile
 from skillgym_action.settings.configuration import ConfigFile
-from skillgym_action.settings.option_types import PATH_STORE, STORED_BASELINE
+from skillgym_action.settings.option_types import BASE_BASELINE, PATH_STORE, REMOVED, STORED_BASELINE
 from skillgym_action.suites.arm_section import GITHUB_EXPRESSION, SHELL_VARIABLE
 from skillgym_action.system.files.globs import matches_nothing
 from skillgym_action.text.documents.documents import checked, program_document, read_document, validated
@@ -151,7 +151,7 @@ def _refuse_paths(document: Document, config: Config, path: Path, checkout: Chec
         ("run", "workspace", "cwd"): workspace.cwd if workspace else None,
         ("run", "workspace", "templateDir"): workspace.template_dir if workspace else None,
         ("run", "outputDir"): run.output_dir,
-        ("run", "baseline"): run.baseline if run.baseline != STORED_BASELINE else None,
+        ("run", "baseline"): run.baseline if run.baseline not in (STORED_BASELINE, BASE_BASELINE) else None,
         ("store",): store.removeprefix(PATH_STORE)
         if (store := config.file.store or "").startswith(PATH_STORE)
         else None,
@@ -188,6 +188,9 @@ def _validated(document: Document) -> ConfigFile:
     _refuse_shell_variables(document)
     unsupported = [key_path for key_path in UNSUPPORTED if _has(document.value, key_path)]
     _refuse(document, unsupported, "is not supported yet", "remove it")
+    for name, remedy in REMOVED.items():
+        for key in {name, camel_case(name.replace("-", "_"))}:
+            _refuse(document, [("run", key)] if _has(document.value, ("run", key)) else [], "does not exist", remedy)
     return validated(document, ConfigFile, error=ConfigError)
 
 

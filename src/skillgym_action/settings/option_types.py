@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Schedule = Literal["serial", "parallel", "isolated-by-runner"]
 Auth = Literal["auto", "key", "cloud", "login"]
 Keep = Literal["all", "changed", "none"]
+Confirm = Literal["auto", "always", "never"]
 OnLimit = Literal["failed", "errored"]
-Stop = Literal["futility"]
 StoreWord = Literal["artifact", "branch", "none"]
 PATH_STORE = "path="  # before the path of a store that is a folder or a file
 ARTIFACT_STORE = "artifact="  # before the file name of the workflow whose artifacts are the store
@@ -203,6 +203,10 @@ def _is_loopback(host: str) -> bool:
 
 
 STORED_BASELINE = "auto"  # the value of ``baseline`` that means the store
+BASE_BASELINE = "base"  # the value that means sessions of the base commit
+_AUTO = "use repeat: auto, which ends a run as soon as nothing is wrong"
+REMOVED = {"stop": _AUTO, "stop-early": _AUTO}
+"""Names of settings that do not exist, though users may have read of them, and what replaces them."""
 DEFAULT_STORE: StoreWord = "branch"
 NO_STORE: StoreWord = "none"
 

@@ -34,9 +34,9 @@ from skillgym_action.settings.configuration import with_configured
 from skillgym_action.settings.configuration_file import SNAPSHOTS, configuration_differs, read_quarantine, resolved_env
 from skillgym_action.settings.context import refuse_outside, refuse_written
 from skillgym_action.settings.engine_options import WithoutKeys, engine_options, with_placeholders
-from skillgym_action.settings.option_types import PRINTED, STORED_BASELINE
+from skillgym_action.settings.option_types import BASE_BASELINE, PRINTED, STORED_BASELINE
 from skillgym_action.settings.provider_limits import provider_limits
-from skillgym_action.settings.runners import configured_runners
+from skillgym_action.settings.runners import configured_runners, runners_at
 from skillgym_action.settings.sandbox_options import configured_container, sandbox_options
 from skillgym_action.settings.settings import ExecuteOptions, all_declared, is_set, settings_for
 from skillgym_action.settings.shard_options import with_shard
@@ -80,7 +80,10 @@ def runners_and_options(
     _check_require(with_configured(settings, config.file))
     _check_contradictions(settings)
     runners = configured_runners(settings, config, with_placeholders(settings, config, context))
-    return runners, with_shard(options(settings, config, context, runners=len(runners)), settings, context)
+    of_run = replace(
+        options(settings, config, context, runners=len(runners)), runners_at=runners_at(settings, config, context)
+    )
+    return runners, with_shard(of_run, settings, context)
 
 
 def of_stage(stage: str, settings: Settings) -> dict[str, Any]:
@@ -99,6 +102,7 @@ def _gate_options(settings: Settings, context: LaunchContext, report: ReportOpti
     return GateOptions(
         **of_stage("gate", settings),
         fail_on=_fail_on(settings.fail_on),
+        is_default=settings.fail_on is None,
         complete=report.suites is not None and report.suites.complete,
         unverified=unverified_commit(settings, context),
     )
@@ -206,7 +210,7 @@ def _execute_options(settings: Settings, config: Config, context: LaunchContext,
 def _check_require(settings: Settings) -> None:
     """Raises UsageError if more repetitions must pass than there are."""
     require, repeat = settings.require, settings.repeat or 1
-    if isinstance(require, int) and require > repeat:
+    if isinstance(require, int) and isinstance(repeat, int) and require > repeat:
         raise UsageError(
             f"--require {require} with --repeat {repeat}: so many can never pass",
             remedy="raise --repeat, or lower --require",
@@ -284,8 +288,9 @@ def _snapshot_options(settings: Settings, config: Config, context: LaunchContext
 
 def _report_options(settings: Settings, config: Config, context: LaunchContext) -> ReportOptions:
     named = settings.baseline or config.file.run.baseline
-    if named == STORED_BASELINE or (not named and store_name(settings, config, context)):
-        auto, named = True, None
+    of_base = named == BASE_BASELINE
+    if named in (STORED_BASELINE, BASE_BASELINE) or (not named and store_name(settings, config, context)):
+        auto, named = not of_base, None
     else:
         auto = False
     folder = context.cwd if settings.baseline else config.folder or context.cwd
@@ -293,6 +298,7 @@ def _report_options(settings: Settings, config: Config, context: LaunchContext) 
         baseline=folder / named if named else None,
         named=named or "",
         auto=auto,
+        of_base=of_base,
         baseline_optional=settings.baseline_optional,
         suites=suite_comparison(settings, config, context),
         configuration_differs=configuration_differs(settings, context, config),

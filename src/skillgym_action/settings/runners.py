@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, cast
 
 from skillgym_action.agents import AGENTS
 from skillgym_action.agents.families import account
-from skillgym_action.model.errors import Location, Problem, UsageError, did_you_mean, meant_word
+from skillgym_action.model.errors import ConfigError, Location, Problem, UsageError, did_you_mean, meant_word
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import NO_ACCOUNT, AgentConfig
-from skillgym_action.settings.configuration_file import REFERENCE, resolved_env
+from skillgym_action.settings.configuration_file import KINDS, REFERENCE, read_config, resolved_env
 from skillgym_action.suites import FORMATS
+from skillgym_action.system.files.checkout import Checkout
 from skillgym_action.system.files.globs import matches
 from skillgym_action.text.escaping import path_key
 from skillgym_action.text.secret_forms import is_public, is_secret_name, secret_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from skillgym_action.agents import AgentInfo
     from skillgym_action.model.arm import Arm
@@ -221,3 +222,28 @@ def configured_runners(settings: Settings, config: Config, context: LaunchContex
     selected = selected_runners(config, settings.runner, context.environment, settings.auth)
     context.redactor.learn((*secrets_of(selected), *taken_values(config, context.environment)))
     return selected
+
+
+def runners_at(
+    settings: Settings, config: Config, context: LaunchContext
+) -> Callable[[Path], Mapping[str, Runner]] | None:
+    """What reads the runners of another commit by id, from a folder with its files; None: they are those of this one.
+
+    A configuration that is not there, that is a program, or that is not valid there has none.
+    """
+    path, root = config.path, context.root
+    if path is None or context.suite_source.is_separate or path.suffix not in KINDS or not path.is_relative_to(root):
+        return None
+    name = path.relative_to(root)
+
+    def of_folder(folder: Path) -> Mapping[str, Runner]:
+        try:
+            found = read_config(folder / name, f"{name} of the base commit", checkout=Checkout(folder))
+            found = found.with_runners(settings.runners) if settings.runners else found
+            selected = selected_runners(found, settings.runner, context.environment, settings.auth)
+        except (ConfigError, OSError):
+            return {}
+        context.redactor.learn((*secrets_of(selected), *taken_values(found, context.environment)))
+        return {runner.id: runner for runner in selected}
+
+    return of_folder

@@ -48,6 +48,7 @@ from skillgym_action.settings.declarations import (
 from skillgym_action.settings.option_types import (
     FAIL_ON,
     Auth,
+    Confirm,
     FailOn,
     Keep,
     OnLimit,
@@ -55,7 +56,6 @@ from skillgym_action.settings.option_types import (
     Reuse,
     SandboxType,
     Schedule,
-    Stop,
     StoreName,
     error_in_words,
     reporter_of_skillgym,
@@ -69,6 +69,7 @@ from skillgym_action.text.documents.option_values import (
     Lines,
     Points,
     Rate,
+    Repeat,
     Require,
     Shard,
     Words,
@@ -80,7 +81,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from skillgym_action.model.report import LimitSettings, StoppedForFutility
+    from skillgym_action.model.adaptive import Adaptive
+    from skillgym_action.model.report import LimitSettings
     from skillgym_action.model.session_report import Price
     from skillgym_action.model.token_snapshots import SnapshotConfig
 
@@ -273,13 +275,22 @@ class Settings(BaseModel):
 
     # --- how sessions run, and how often
     repeat: Annotated[
-        PositiveInt | None,
+        Repeat | None,
         Setting((*RUN, "list"), HelpGroup.REPETITIONS, (RESUME,), "execute", key="run", example=3, input=True),
-        Option("Run each case N times on each runner.", "N"),
+        Option("Run each case N times on each runner; auto: until a regression is decided.", "N|auto"),
     ] = None
-    """Number of times that each case runs on each runner. The number that a suite sets takes precedence over this key,
+    """Number of times that each case runs on each runner; `auto`: [until a regression is
+    decided](../explanation/statistics.md#repeat-auto). The number that a suite sets takes precedence over this key,
     but [`--repeat`](command-line.md#repetitions-and-retries) takes precedence over both. Trigger queries have their own
     number."""
+    confirm: Annotated[
+        Confirm | None,
+        Setting(RUN, HelpGroup.REPETITIONS, (RESUME,), "execute", key="run", example="always", input=True),
+        Option("With --repeat auto: check a regression beside the base commit.", "auto|always|never"),
+    ] = None
+    """With `repeat: auto`: whether a regression is checked beside the base commit (`auto`: if that is possible;
+    `always`: the run is refused if it is not; `never`: stored results alone decide); same as
+    [`--confirm`](command-line.md#repetitions-and-retries)."""
     require: Annotated[
         Require | None,
         Setting((*RUN, "rejudge"), HelpGroup.REPETITIONS, RESULTS, "execute", key="run", input=True),
@@ -292,20 +303,6 @@ class Settings(BaseModel):
         Setting(RUN, HelpGroup.REPETITIONS, RESULTS, "execute", input=True),
         Option("Retry each failed (not errored) repetition up to N times.", "N", aliases=("repeat-failure",)),
     ] = None
-    stop_early: Annotated[
-        bool,
-        Setting(RUN, HelpGroup.REPETITIONS, RESULTS, "execute", key="run", input=True),
-        Option("End an execution once its result is decided; rates then include only its first session."),
-    ] = False
-    """Whether an execution ends as soon as its result is certain, without its remaining repetitions; same as
-    `--stop-early`."""
-    stop: Annotated[
-        Stop | None,
-        Setting(RUN, HelpGroup.REPETITIONS, (RESUME,), "execute", key="run", example="futility", input=True),
-        Option("With a baseline: end the run early if a regression has become unlikely.", "futility"),
-    ] = None
-    """With `futility`, a run with a baseline ends early if a regression has become unlikely; same as
-    [`--stop`](command-line.md#repetitions-and-retries)."""
     reuse: Annotated[
         Reuse | None,
         Setting(RUN, HelpGroup.REPETITIONS, (), input=True),
@@ -430,8 +427,9 @@ class Settings(BaseModel):
         str | None,
         Setting((*DECIDE, "view"), HelpGroup.VERDICT, (), input=True),
         Option(
-            "Run directory or results file to compare with; auto: the results of the base branch in the store.",
-            "PATH|auto",
+            "Run directory or results file to compare with; auto: the results of the base branch in the store; "
+            "base: sessions with the files of the base commit, in this run.",
+            "PATH|auto|base",
         ),
     ] = None
     baseline_optional: Annotated[
@@ -602,18 +600,18 @@ class Settings(BaseModel):
 class ExecuteOptions:
     """What the stage ``execute`` gets: ``Settings`` says what its fields mean. Defaults stand here.
 
-    ``stopped``, ``limits``: of what is judged again. ``prices``: configured ones by model. ``agent_user``: None: the
-    caller. ``provider_limits``: sessions at once. ``resume``: skip sessions that are in the journal.
+    ``limits``, ``decided``: of what is judged again, how it was limited, and how it decided. ``prices``: configured
+    ones by model. ``agent_user``: None: the caller. ``provider_limits``: sessions at once. ``resume``: skip sessions
+    that are in the journal.
     """
 
     jobs: int = 1
     schedule: Schedule = "serial"
-    repeat: int = 1
+    repeat: Repeat = 1
+    confirm: Confirm = "auto"
     require: Require = "all"
-    stop_early: bool = False
-    stop: Stop | None = None
-    stopped: StoppedForFutility | None = None
     limits: LimitSettings | None = None
+    decided: tuple[Adaptive, frozenset[tuple[object, ...]]] | None = None
     retry: int = 0
     on_limit: OnLimit = "failed"
     max_steps: int | None = None
@@ -627,6 +625,11 @@ class ExecuteOptions:
     resume: bool = False
     keep: Keep = "all"
     provider_limits: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def repetitions(self) -> int:
+        """How many repetitions an execution has that has no number of its own; with ``auto`` at first."""
+        return 1 if self.repeat == "auto" else self.repeat
 
 
 def words_of(name: str) -> tuple[str, ...]:

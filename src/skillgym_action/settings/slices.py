@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.judge_question import JudgeConfig
     from skillgym_action.model.keyword_expression import KeywordExpression
     from skillgym_action.model.report import RunReport
+    from skillgym_action.model.runner import Runner
     from skillgym_action.model.session import ArtifactSource
     from skillgym_action.model.shard_plan import ShardPlan
     from skillgym_action.model.suite import BenchmarkSuite
@@ -121,12 +122,14 @@ class GateOptions:
     """What fails a run: ``Settings`` says what its fields mean.
 
     ``baseline_optional``: without a comparison the word ``regression`` is ignored, and the decision says so.
+    ``is_default``: ``fail_on`` was not set.
     ``complete``: a run of which results are missing is inconclusive, regardless of ``fail_on``. ``unverified``: what an
     untrusted contributor's results are said to be of, such as a commit: they are shown and decide nothing; empty: the
     results are trusted.
     """
 
     fail_on: frozenset[str] = DEFAULT_FAIL_ON
+    is_default: bool = False
     min_pass_rate: float | None = None
     max_error_rate: float | None = None
     min_uplift: float | None = None
@@ -188,7 +191,10 @@ class PublishOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
-    """The options of all stages of a run, and of the adapters that they need."""
+    """The options of all stages of a run, and of the adapters that they need.
+
+    ``runners_at``: the runners by id as a folder with another commit configures them; None: as this one does.
+    """
 
     discover: DiscoverOptions
     load: LoadOptions
@@ -208,3 +214,4 @@ class Options:
     judge: JudgeConfig | None = None
     engine: EngineOptions | None = None
     sandbox: SandboxOptions = field(default_factory=SandboxOptions)
+    runners_at: Callable[[Path], Mapping[str, Runner]] | None = None

@@ -13,7 +13,7 @@ from skillgym_action.results.journal_file import JOURNAL
 from skillgym_action.settings.attempt_options import RESUME_AUTO
 from skillgym_action.settings.configuration_file import quarantine_path
 from skillgym_action.settings.context import refuse_written
-from skillgym_action.settings.option_types import PRINTED, STORED_BASELINE
+from skillgym_action.settings.option_types import BASE_BASELINE, PRINTED, STORED_BASELINE
 from skillgym_action.settings.slices import is_results_file, output_directory
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _read(
         yield "the configuration file", config.path
     yield "the quarantine file", quarantine_path(config, context)
     baseline = settings.baseline or config.file.run.baseline
-    if baseline and baseline != STORED_BASELINE:
+    if baseline and baseline not in (STORED_BASELINE, BASE_BASELINE):
         path = (context.cwd if settings.baseline else config.folder or context.cwd) / baseline
         yield from (("the baseline", one) for one in (path, path / "results.json"))
     if settings.plan:

@@ -64,6 +64,7 @@ class Workspaces:
         self._copying = threading.Lock()
         self._templates: dict[object, Template] = {}
         self._installed: dict[object, InstalledSkills] = {}
+        self._others: dict[Path, Repository] = {}
         self._shared: dict[str, SessionWorkspace] = {}
         self._read_only: dict[Path, object] = {}
         self.fetched = FetchedRepositories(self.root / "repositories")
@@ -88,11 +89,19 @@ class Workspaces:
         """The paths that are hidden so far."""
         return tuple(self._hidden)
 
-    def input_digests(self) -> InputDigests:
-        """Digests of what sessions start from, without what is hidden so far."""
+    def input_digests(self, root: Path | None = None) -> InputDigests:
+        """Digests of what sessions start from, without what is hidden so far. ``root``: see ``repository_in``."""
         from skillgym_action.workspaces.input_digests import InputDigests
 
-        return InputDigests(self.repository, self._hidden)
+        return InputDigests(self.repository_in(root), self._hidden)
+
+    def repository_in(self, root: Path | None) -> Repository:
+        """The repository that stands for the checkout in ``root``, such as one with another commit; None: itself."""
+        if root is None:
+            return self.repository
+        from skillgym_action.workspaces.repository.repository import Repository
+
+        return self._others.get(root) or self._others.setdefault(root, Repository(root, self._processes))
 
     def create(
         self, spec: WorkspaceSpec, skills_folders: tuple[str, ...] = (), *, plugins: bool = False
@@ -273,7 +282,7 @@ class Workspaces:
         from skillgym_action.workspaces.skill_installation import NOTHING_INSTALLED
 
         is_made = bool(skills_folders or spec.files or spec.committed or spec.removed_skills)
-        base = spec.template or (spec.source, spec.cwd)
+        base = spec.template or (spec.source, spec.cwd, spec.root)
         skills = spec.skills if skills_folders else ()
         key = (base, skills, skills_folders, spec.files, spec.committed, spec.removed_skills) if is_made else base
         with self._copying:
@@ -295,19 +304,19 @@ class Workspaces:
             paths_of_skills,
         )
 
-        root = self._new_template()
+        root, repository = self._new_template(), self.repository_in(spec.root)
         try:
             if spec.source == "repository":
-                removed = paths_of_skills(spec.removed_skills, self.repository)
-                self.repository.copy_files_to(root, [*self._hidden, *removed])
+                removed = paths_of_skills(spec.removed_skills, repository)
+                repository.copy_files_to(root, [*self._hidden, *removed])
             else:
                 self._fill(root, self._copied(spec))
-            copy_inputs(spec.files, self.repository, root)
-            if spec.committed or (spec.source == "repository" and self.repository.has_git):
-                self.repository.commit_all(root)
+            copy_inputs(spec.files, repository, root)
+            if spec.committed or (spec.source == "repository" and repository.has_git):
+                repository.commit_all(root)
             if not skills_folders:
                 return root, NOTHING_INSTALLED
-            return root, install_skills(root, spec.skills, skills_folders, self.repository, self._hidden)
+            return root, install_skills(root, spec.skills, skills_folders, repository, self._hidden)
         # Also on cancellation: half a template must not become that of a later session.
         except BaseException:
             remove_path(root)
@@ -333,11 +342,11 @@ class Workspaces:
         """The folder that workspaces are copies of, made if need be; None if they start empty."""
         if spec.source not in {"repository", "directory"}:
             return spec.template
-        root = self._new_template()
+        root, repository = self._new_template(), self.repository_in(spec.root)
         if spec.source == "repository":
-            self.repository.copy_to(root, self._hidden)
+            repository.copy_to(root, self._hidden)
         else:
-            source = spec.cwd or self.repository.root
+            source = spec.cwd or repository.root
             folder = self._open(source)
             try:
                 self.repository.copy_folder(folder, source, root, self._changed_by_others)

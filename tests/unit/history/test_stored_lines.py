@@ -53,7 +53,7 @@ def test_samples_keep_their_order_and_retries_are_none():
     assert sessions_of(report.results[0], None) == "p"
     report = run_of("a failed 2of5")
     assert sessions_of(report.results[0], None) == "ppfff"
-    assert sessions_of(report.results[0], 3) == "ppf", "of a run that was stopped for futility"
+    assert sessions_of(report.results[0], 3) == "ppf", "of a run whose later sessions depend on results"
 
 
 def test_what_was_not_judged_or_cannot_be_identified_is_not_stored():

@@ -154,7 +154,7 @@ def test_what_it_depends_on_changes_it(tmp_path, changed):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"repeat": "3"}, {"retry": "1"}, {"on_limit": "errored"}, {"max_steps": "5"}, {"stop_early": "true"}],
+    [{"repeat": "3"}, {"retry": "1"}, {"on_limit": "errored"}, {"max_steps": "5"}],
     ids=str,
 )
 def test_settings_of_the_run_change_it(tmp_path, settings):

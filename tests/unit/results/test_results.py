@@ -239,13 +239,6 @@ def test_samples_rates_and_flaky_executions_are_in_the_file():
     assert rate["casesLikeThese"]["low"] < rate["sameCases"]["low"]
 
 
-def test_of_a_run_that_stopped_early_the_file_has_no_samples():
-    file = written(run_report("f failed 4of5", stopped_early=True))
-    (row,) = file["suites"][0]["results"]
-    assert (file["run"]["stoppedEarly"], file["totals"]["passRate"]) == (True, 1.0)
-    assert {"samples", "flaky"}.isdisjoint(row)
-
-
 def test_the_comparison_is_in_the_file_and_not_read_again():
     base, head = run_report("a passed 5of5", version="0.0.9"), run_report("a failed 0of5")
     file = written(replace(head, comparison=compare(base, head)))

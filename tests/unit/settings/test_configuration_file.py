@@ -213,9 +213,13 @@ def test_relative_paths_belong_to_the_file_s_folder(tmp_path):
             id="a list for a mapping",
         ),
         pytest.param(
-            "run: {repeat: [3]}\n", ["1:7: run.repeat: must be a whole number, not a list"], id="a list for a number"
+            "run: {repeat: [3]}\n",
+            ["1:7: run.repeat: [3] is neither auto nor the number of repetitions"],
+            id="a list for a number",
         ),
-        pytest.param("run: {repeat: 0}\n", ["1:7: run.repeat: must be greater than 0, not 0"], id="zero"),
+        pytest.param(
+            "run: {repeat: 0}\n", ["1:7: run.repeat: 0 is neither auto nor the number of repetitions"], id="zero"
+        ),
         pytest.param("run: {maxCost: .inf}\n", ["1:16: run.maxCost is not a finite number"], id="infinite"),
         pytest.param(
             "run: {minPassRate: 2}\n",

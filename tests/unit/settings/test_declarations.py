@@ -36,7 +36,7 @@ WRITTEN = (
         "all",
         "failed",
     ),
-    *("parallel", "futility", "never", "changed", "x-bench", "junit=a.xml", "anthropic=4", "memory=4GiB", "a"),
+    *("parallel", "never", "changed", "x-bench", "junit=a.xml", "anthropic=4", "memory=4GiB", "a"),
 )
 """Values of settings as users write them; each setting accepts some of them."""
 
@@ -91,8 +91,8 @@ def test_journals_and_digests_have_exactly_the_settings_that_say_so(name, option
 
 
 def test_a_journal_names_settings_as_options_and_leaves_default_words_out(options):
-    execute = replace(options.execute, require=2, stop_early=True, retry=0, max_steps=9)
+    execute = replace(options.execute, require=2, confirm="never", retry=0, max_steps=9)
     load = replace(options.load, threshold=0.5)
     found = journal_settings(replace(options, execute=execute, load=load))
-    assert found.items() >= {"repeat": 1, "require": "2", "stop-early": "on", "stop": None, "retry": 0}.items()
+    assert found.items() >= {"repeat": 1, "require": "2", "confirm": "never", "retry": 0}.items()
     assert found.items() >= {"on-limit": None, "max-steps": 9, "threshold": 0.5, "agentv-compat": None}.items()

@@ -207,7 +207,7 @@ def test_the_schedule_and_how_many_at_once(tmp_path, options, run, runners, sche
 @pytest.mark.parametrize(
     ("options", "run", "expected"),
     [
-        pytest.param({}, {}, GateOptions(), id="defaults"),
+        pytest.param({}, {}, GateOptions(is_default=True), id="defaults"),
         pytest.param(
             {},
             {"failOn": ["errored"], "minPassRate": 0.5},
@@ -221,7 +221,9 @@ def test_the_schedule_and_how_many_at_once(tmp_path, options, run, runners, sche
             id="the option wins, even when it is 0",
         ),
         pytest.param({"fail_on": "none"}, {"failOn": ["errored"]}, GateOptions(fail_on=frozenset()), id="none"),
-        pytest.param({"fail_on": ","}, {}, GateOptions(), id="no word, as two empty variables of a workflow give"),
+        pytest.param(
+            {"fail_on": ","}, {}, GateOptions(is_default=True), id="no word, as two empty variables of a workflow give"
+        ),
         pytest.param(
             {"fail_on": " "}, {"failOn": ["errored"]}, GateOptions(fail_on=frozenset({"errored"})), id="a blank"
         ),

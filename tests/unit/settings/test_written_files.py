@@ -46,7 +46,7 @@ READ = {
     "the configuration": ({"output": "skillgym.config.json"}, "the configuration file skillgym.config.json"),
     "the quarantine": ({"report": ["html=skillgym.quarantine.yaml"]}, "the quarantine file skillgym.quarantine.y"),
     "a baseline": ({"output": "b.json", "baseline": "b.json"}, "the baseline b.json"),
-    "a run as baseline": ({"report": ["ctrf=base/results.json"], "baseline": "base"}, "base/results.json"),
+    "a run as baseline": ({"report": ["ctrf=base/results.json"], "baseline": "./base"}, "base/results.json"),
     "a configured baseline": ({"output": "kept.json"}, "the baseline kept.json"),
     "a plan": ({"report": ["ctrf=plan.json"], "plan": "plan.json"}, "the plan plan.json"),
     "a stored run": ({"output": "stored.json", "stored": ["stored.json"]}, "the results file stored.json"),

@@ -181,6 +181,7 @@ jobs:
         id: skillgym
         with:
           agents-cache: skillgym-agents
+          repeat: auto # before a regression is reported, the base commit runs beside the pull request
         SECRETS
       - uses: actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0
         if: ${{ always() && steps.skillgym.outputs.report-dir }}

@@ -23,7 +23,7 @@ from skillgym_action.model.limits import MAX_SHARDS
 from skillgym_action.model.shard_plan import matrix_of
 from skillgym_action.pipeline import wiring
 from skillgym_action.settings.context import Job, current_context
-from skillgym_action.settings.option_types import PRINTED
+from skillgym_action.settings.option_types import PRINTED, REMOVED
 from skillgym_action.settings.resolve import run_directory
 from skillgym_action.settings.settings import declared, inputs_of_settings, validated_settings
 from skillgym_action.settings.slices import is_results_file
@@ -100,7 +100,7 @@ def inputs_in(environment: Mapping[str, str]) -> dict[str, str]:
     found, known = inputs_set(environment), known_inputs()
     for name in found:
         if name not in known:
-            raise UsageError(f"unknown input {name!r}", remedy=did_you_mean(name, known))
+            raise UsageError(f"unknown input {name!r}", remedy=REMOVED.get(name) or did_you_mean(name, known))
     return paths_in_workspace(found, environment)
 
 

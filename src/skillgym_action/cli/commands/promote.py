@@ -308,9 +308,8 @@ def _options_with(options: Options, file: Path, only: _OnlyCase) -> Options:
         execute=replace(
             options.execute,
             repeat=1,
+            confirm="auto",
             require="all",
-            stop_early=False,
-            stop=None,
             retry=0,
             max_cost=None,
             maxfail=None,

@@ -33,9 +33,8 @@ def rejudge_run(run_directory: Path, settings: Settings, context: LaunchContext)
     execute = replace(
         options.execute,
         repeat=1,
-        stop_early=stored.stopped_early,
-        stop=None,
-        stopped=stored.stopped_for_futility,
+        confirm="auto",
+        decided=(stored.adaptive, stored.outcomes) if stored.adaptive else None,
         limits=stored.limits and replace(stored.limits, on_limit=options.execute.on_limit),
         retry=0,
         max_cost=None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
 from skillgym_action.pipeline import pipeline, wiring
-from skillgym_action.pipeline.checks import check_plan, futility_rule, planned_sessions
+from skillgym_action.pipeline.checks import check_plan, planned_sessions
 from skillgym_action.pipeline.stages.gate import NO_CASES
 from skillgym_action.pipeline.stages.plan import with_selected_runners
 from skillgym_action.reports.terminal.terminal import execution_name, render
@@ -121,10 +121,15 @@ def _show_plan(settings: Settings, context: LaunchContext, runners: tuple[Runner
         print(f"nothing would run: the results of {counted(planned.reused, 'execution')} are reused")  # noqa: T201
         return 0
     from skillgym_action.pipeline.stages.forecast import refuse_beyond_budget
+    from skillgym_action.reports.wording.plan import adaptive_line
 
     if not plan.executions:
         raise UsageError(NO_CASES)
-    for line in plan_summary(planned_sessions(plan, options), base, expected, options):
+    told = plan_summary(planned_sessions(plan, options), base, expected, options)
+    for line in (
+        *((adaptive_line(len(rule.heads), rule.mode, rule.control, rule.why),) if (rule := planned.rule) else ()),
+        *told,
+    ):
         print(context.redactor.text(terminal_line(line)))  # noqa: T201
     if expected and (note := refuse_beyond_budget(expected, options.execute)):
         terminal.progress(f"note: {terminal_line(note)}")
@@ -138,12 +143,8 @@ def plan_summary(
     from skillgym_action.reports.wording.plan import UNUSABLE_STORE, WITHOUT_STORE, forecast_lines
 
     sessions = sum(number for _, number in planned)
-    upper = ""
-    if options.execute.stop_early and sessions > len(planned):
-        upper = " at most, since cases stop early"
-    elif futility_rule(base, options):
-        upper = " at most, since the run may be stopped for futility"
-    yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{upper}"
+    first = " in the first round" if options.execute.repeat == "auto" else ""
+    yield f"{counted(len(planned), 'execution')}, {counted(sessions, 'session')}{first}"
     yield from arms_summary(planned)
     if expected:
         yield from forecast_lines(expected)
@@ -158,7 +159,8 @@ def plan_summary(
         yield _cost_by_baseline(planned, base)
     from skillgym_action.results.statistics.planning import detectable
 
-    yield from detectable(planned, base, stop_early=options.execute.stop_early)
+    if options.execute.repeat != "auto":
+        yield from detectable(planned, base)
 
 
 def _cost_by_baseline(planned: Sequence[tuple[Execution, int]], base: RunReport) -> str:

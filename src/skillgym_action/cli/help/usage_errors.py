@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from skillgym_action.model.errors import closest_match, meant_word
+from skillgym_action.settings.option_types import REMOVED
 from skillgym_action.settings.settings import all_declared, other_names
 from skillgym_action.text.escaping import terminal_line
 
@@ -37,6 +38,8 @@ def usage_message(error: click.ClickException) -> str:
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     help_of_command = f"`{ctx.command_path if ctx else PROGRAM} --help` lists them"
     if isinstance(error, click.NoSuchOption):
+        if remedy := REMOVED.get(error.option_name.removeprefix("--")):
+            return f"unknown option {error.option_name!r}; {remedy}"
         return f"unknown option {error.option_name!r}; {_meant(error.possibilities, help_of_command)}"
     if (unknown := getattr(error, "command_name", None)) is not None:
         known = getattr(error, "possibilities", None)

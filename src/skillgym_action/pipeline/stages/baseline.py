@@ -39,7 +39,7 @@ def read_baseline(services: Services, options: Options) -> RunReport | None:
     but no baseline is named.
     """
     wanted = options.report
-    if wanted.auto:
+    if wanted.auto or wanted.of_base:
         return None
     if wanted.baseline is None:
         if "regression" in options.gate.fail_on and not wanted.baseline_optional:

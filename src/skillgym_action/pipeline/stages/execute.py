@@ -13,9 +13,10 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.model.adaptive import RED
 from skillgym_action.model.dependencies import unmet_dependency
 from skillgym_action.model.judgement import Failure, Judgement
-from skillgym_action.model.report import StoppedForFutility
+from skillgym_action.model.report import sum_of_costs
 from skillgym_action.model.result import Result, SessionResult
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
 from skillgym_action.results.journal import event_line, lost_line, session_line
@@ -38,11 +39,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from skillgym_action.model.adaptive import Adaptive
     from skillgym_action.model.execution import Execution, Plan, Unrunnable
     from skillgym_action.model.report import AttemptShare
     from skillgym_action.results.journal import Journal
-    from skillgym_action.results.statistics.planning import FutilityRule
     from skillgym_action.services import Services
+    from skillgym_action.sessions.adaptive_run import AdaptiveRule
     from skillgym_action.sessions.engines.dispatch import Dispatcher
     from skillgym_action.sessions.run_limits import ProviderSlot, SerialGroupQueue
     from skillgym_action.settings.settings import ExecuteOptions
@@ -52,14 +54,14 @@ if TYPE_CHECKING:
 class Executed:
     """All results of a plan, in its order.
 
-    ``stopped``: None unless the run was stopped for futility. ``incomplete``: why results are missing, or sessions that
-    would have decided about that, a sentence per reason. ``attempts``: of the job on GitHub, in their order.
+    ``adaptive``: how the run decided, if it did so while it ran. ``incomplete``: why results are missing, or sessions
+    that would have decided about that, a sentence per reason. ``attempts``: of the job on GitHub, in their order.
     ``slowed``: a sentence per provider that reported rate limits.
     """
 
     results: tuple[Result, ...]
     attempts: tuple[AttemptShare, ...] = ()
-    stopped: StoppedForFutility | None = None
+    adaptive: Adaptive | None = None
     incomplete: tuple[str, ...] = ()
     slowed: tuple[str, ...] = ()
 
@@ -74,12 +76,13 @@ def execute(
     plan: Plan,
     options: ExecuteOptions,
     journal: Journal,
-    futility: FutilityRule | None = None,
+    rule: AdaptiveRule | None = None,
     workers: Callable[[], AbstractContextManager[Dispatcher | None]] | None = None,
 ) -> Executed:
-    """Run the plan. Sessions that ``journal`` has are not run again. ``futility``: when to stop; None: never.
+    """Run the plan. Sessions that ``journal`` has are not run again.
 
-    ``workers``: opens what gives sessions to workers; None: they run in this process.
+    ``rule``: which sessions there are; None: all of the plan. ``workers``: opens what gives sessions to workers; None:
+    they run in this process.
     """
     from skillgym_action.sessions.hidden_paths import hide_suites
 
@@ -87,15 +90,15 @@ def execute(
     results = {
         entry.index: _reported(services, _redacted(services, _invalid_result(entry))) for entry in plan.unrunnable
     }
-    stopped: StoppedForFutility | None = None
+    adaptive: Adaptive | None = None
     missing: tuple[str, ...] = ()
     opened = workers() if workers and plan.executions else nullcontext()
     with opened as dispatcher, hide_suites(services, plan.executions):
         executor = _Executor(services, plan, options, journal, dispatcher)
-        if futility is None:
+        if rule is None:
             results |= _run(executor, plan)
         else:
-            found, stopped = _run_in_stages(executor, plan, futility)
+            found, adaptive = _run_in_rounds(executor, plan, rule)
             results |= found
             missing = tuple(executor.missing())
     last = {(execution.suite.path, execution.runner.id, execution.arm_name): execution for execution in plan.executions}
@@ -107,7 +110,7 @@ def execute(
     incomplete = (*missing, *executor.unstarted())
     slowed = executor.providers.slowed(dispatcher.most_slots if dispatcher else None)
     return Executed(
-        results=in_order, stopped=stopped, incomplete=incomplete, attempts=executor.attempts(), slowed=slowed
+        results=in_order, adaptive=adaptive, incomplete=incomplete, attempts=executor.attempts(), slowed=slowed
     )
 
 
@@ -127,35 +130,47 @@ def _run(executor: _Executor, plan: Plan) -> dict[int, Result]:
             raise
 
 
-def _run_in_stages(
-    executor: _Executor, plan: Plan, futility: FutilityRule
-) -> tuple[dict[int, Result], StoppedForFutility | None]:
-    """Run the first repetitions, then those that ``futility`` asks for; results by index, and whether it was stopped.
+def _run_in_rounds(executor: _Executor, plan: Plan, rule: AdaptiveRule) -> tuple[dict[int, Result], Adaptive]:
+    """Run the rounds that ``rule`` asks for; results by index, with the status of their first repetition."""
+    from skillgym_action.sessions.adaptive_run import run_adaptively
 
-    Only executions that have sessions are continued: the others wait for what will not change, such as a dependency.
-    """
-    first, planned = futility.first_repetitions, futility.repetitions
-    executor.begin_stage(first)
-    results, stopped = _run(executor, plan), None
-    executor.begin_stage(planned)
-    if not executor.services.cancelled:
-        continued = futility.to_continue(results.values())
-        results |= _run_more(executor, plan, continued)
-        if futility.must_complete(results.values(), continued):
-            results |= _run_more(executor, plan, executor.with_sessions() - continued)
-        else:
-            stopped = StoppedForFutility(repetitions=first, planned=planned)
+    found, adaptive = run_adaptively(rule, _Rounds(executor, plan))
+    compared = {one.index for one in (*rule.heads, *rule.controls)}
     of_plan = {execution.index: execution for execution in plan.executions}
-    return {index: executor.completed(of_plan[index], result) for index, result in results.items()}, stopped
+    results = {
+        index: executor.completed(
+            of_plan[index], executor.of_first_round(of_plan[index], result) if index in compared else result
+        )
+        for index, result in found.items()
+    }
+    if tuple(executor.missing()) and adaptive.check not in RED:
+        adaptive = replace(adaptive, check="undecided", why=adaptive.why or "the budget was spent")
+    return results, adaptive
 
 
-def _run_more(executor: _Executor, plan: Plan, indexes: frozenset[int]) -> dict[int, Result]:
-    """Run what these executions lack of their repetitions."""
-    executions = tuple(execution for execution in plan.executions if execution.index in indexes)
-    if not executions or executor.services.cancelled:
-        return {}
-    executor.services.observer.planned(len(executions))
-    return _run(executor, replace(plan, executions=executions))
+class _Rounds:
+    """Runs sessions of some executions of a plan at a time."""
+
+    def __init__(self, executor: _Executor, plan: Plan) -> None:
+        self._executor, self._plan = executor, plan
+        executor.begin_rounds()
+        self._began = False
+
+    def hold(self, executions: Sequence[Execution]) -> dict[int, Result]:
+        """Run what the executions lack of their repetitions; their results with all sessions, by index."""
+        if self._began:
+            self._executor.services.observer.planned(len(executions))
+        self._began = True
+        return _run(self._executor, replace(self._plan, executions=tuple(executions)))
+
+    def mean_cost(self, indexes: Iterable[int]) -> float | None:
+        """US dollars of a session of these executions so far; None: unknown."""
+        return self._executor.mean_cost(indexes)
+
+    @property
+    def left(self) -> float | None:
+        """US dollars that may still be spent; None: there is no limit, or it is unknown."""
+        return self._executor.left
 
 
 class _Executor:
@@ -189,11 +204,33 @@ class _Executor:
                 if budget:
                     _add_costs(budget, spent.runner, *spent.costs)
 
-    def begin_stage(self, repetitions: int) -> None:
-        """From now on executions have so many repetitions. Those they had in earlier stages are not run again."""
-        self.options = replace(self.options, repeat=repetitions)
+    def begin_rounds(self) -> None:
+        """From now on executions get further repetitions. Those that they have are not run again."""
         self._is_staged = True
-        self._refused = set()
+
+    @property
+    def left(self) -> float | None:
+        """US dollars that are left of the run's budget; None: there is no limit, or it is unknown."""
+        return self._budget.left
+
+    def mean_cost(self, indexes: Iterable[int]) -> float | None:
+        """The mean cost of a session of these executions so far; None: there is none, or one is unknown."""
+        sessions = [session for index in indexes for session in self._sessions.get(index, ())]
+        costs = [sum_of_costs(one.agent_cost.usd, one.judgement.cost_usd) for one in sessions]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) / len(known) if known and len(known) == len(costs) else None
+
+    def of_first_round(self, execution: Execution, result: Result) -> Result:
+        """The result with the status of its first repetition: whether there are others depends on results."""
+        first = [one for one in self._sessions.get(execution.index, ()) if one.attempt.repetition == 1]
+        if not first:
+            return result
+        judgement = final_judgement(replace(execution, repetitions=1), first, self.options, None)
+        whole = combined_result(first, judgement)
+        return _redacted(
+            self.services,
+            replace(whole, attempts=result.attempts, cost=result.cost, quarantine=result.quarantine),
+        )
 
     def missing(self) -> Iterator[str]:
         """Why executions lack repetitions of the last stage."""
@@ -210,10 +247,6 @@ class _Executor:
         from skillgym_action.sessions.repetitions import attempt_shares
 
         return attempt_shares(self._journal, (each for sessions in self._sessions.values() for each in sessions))
-
-    def with_sessions(self) -> frozenset[int]:
-        """Indexes of the executions that have sessions."""
-        return frozenset(index for index, sessions in self._sessions.items() if sessions)
 
     def completed(self, execution: Execution, result: Result) -> Result:
         """The result of an execution without further sessions: recorded, and compared with its snapshot."""

@@ -13,7 +13,6 @@ from skillgym_action.history.costs import StoredCosts, stored_costs
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.forecast import Expected, ExpectedExecution, Forecast
 from skillgym_action.reports.wording.plan import cost_in_words
-from skillgym_action.results.statistics.planning import first_stage
 from skillgym_action.results.statistics.prediction import StoredFigure, least_wall_time, predicted, wall_time
 from skillgym_action.sessions.repetitions import MIN_TRIGGER_RUNS
 from skillgym_action.sessions.serial_groups import interleaved_serial_groups
@@ -69,8 +68,7 @@ def forecast(
         least_ms=least_wall_time(_sums(groups, known_ms), options.jobs),
         jobs=options.jobs,
         least_share=_least_share(executions, options),
-        ends_early=options.maxfail is not None
-        or any(_least_sessions(one, options) < one.planned for one in executions),
+        ends_early=options.maxfail is not None or any(_least_sessions(one) < one.planned for one in executions),
     )
 
 
@@ -162,16 +160,14 @@ def _least_share(executions: Sequence[ExpectedExecution], options: ExecuteOption
     if options.maxfail is not None:
         return 0.0
     whole = fsum(one.total_usd or 0.0 for one in executions)
-    least = fsum((one.usd or 0.0) * _least_sessions(one, options) for one in executions if one.same_key)
+    least = fsum((one.usd or 0.0) * _least_sessions(one) for one in executions if one.same_key)
     return min(1.0, least / whole) if whole else 1.0
 
 
-def _least_sessions(one: ExpectedExecution, options: ExecuteOptions) -> float:
+def _least_sessions(one: ExpectedExecution) -> float:
     case = one.execution.case
     if case.trigger:
         return min(MIN_TRIGGER_RUNS, one.planned)
-    if options.stop_early or (case.trials and case.trials.cost_limit is not None):
+    if case.trials and case.trials.cost_limit is not None:
         return min(1, one.planned)
-    if options.stop is not None:
-        return min(first_stage(options.repeat), one.planned)
     return one.sessions

@@ -225,6 +225,7 @@ def action_outputs(report: RunReport, directory: RunDirectory, options: PublishO
         "pass-rate": "" if rate is None else f"{rate:.4f}",
         "flaky": str(totals.flaky),
         "comparison": report.comparison.verdict if report.comparison else "",
+        "regression-check": report.adaptive.check if report.adaptive else "",
         "cost-usd": "" if cost is None or not totals.cost_complete else f"{cost:.6f}",
         "tokens": "" if totals.tokens.total_tokens is None else str(totals.tokens.total_tokens),
         "duration-seconds": f"{report.duration_ms / 1000:.3f}",

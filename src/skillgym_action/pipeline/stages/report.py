@@ -97,7 +97,7 @@ def _whole_plan(plan: Plan, options: ExecuteOptions) -> WholePlan | None:
     return WholePlan(
         executions=found.executions,
         digest=found.digest,
-        repeat=options.repeat,
+        repeat=options.repetitions,
         require=options.require,
         retry=options.retry,
     )

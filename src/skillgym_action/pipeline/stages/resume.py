@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.report import sum_of_costs
 from skillgym_action.model.verdicts import Status
-from skillgym_action.results.journal import Journal, SessionCosts
+from skillgym_action.results.journal import BASE_COMMIT, Journal, SessionCosts
 from skillgym_action.results.journal_lines import JournalContents, read
 from skillgym_action.results.stored_sessions import (
     OfExecution,
@@ -44,6 +44,8 @@ def resume(services: Services, plan: Plan, journal: Journal, now: JournalHead, *
     Raises UsageError for a file that is not a journal, with ``auto`` for one of this attempt.
     """
     found, not_continued = _read(services, now, auto=auto)
+    if found.began and not not_continued:
+        _refuse_other_decision(found.began, now)
     services.directory.prepare_resume()
     if found.began is None or not_continued:
         services.directory.begin(now.line())
@@ -105,6 +107,17 @@ def _read(services: Services, now: JournalHead, *, auto: bool) -> tuple[JournalC
     if reason := refusal(found.began, now, services.directory.path):
         return found, (not_continued(reason),)
     return found, ()
+
+
+def _refuse_other_decision(before: JournalHeadEntry, now: JournalHead) -> None:
+    """Raises UsageError if the sessions so far were held to be decided in another way."""
+    for name in ("confirm", BASE_COMMIT):
+        was, is_ = before.settings.get(name), now.settings.get(name)
+        if was != is_:
+            raise UsageError(
+                f"the run was started with {name} {_setting(was)} and is resumed with {_setting(is_)}",
+                remedy="resume it as it was started, or begin a new run",
+            )
 
 
 def _fitting(execution: Execution, sessions: Iterable[EndedSession]) -> tuple[list[EndedSession], list[Problem]]:

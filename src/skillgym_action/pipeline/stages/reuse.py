@@ -102,7 +102,7 @@ def _samples_wanted(execution: Execution, options: Options) -> int:
     planned = planned_repetitions(execution, options.execute)
     if execution.case.trigger:
         return min(MIN_TRIGGER_RUNS, planned)
-    return 1 if options.execute.stop_early else planned
+    return planned
 
 
 def _reused_in_words(found: Reuse, history: BaseHistory) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.execution import SELECTS_ALL
@@ -11,6 +12,7 @@ from skillgym_action.text.words import counted, duration, listed, money
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from skillgym_action.model.adaptive import Control, Mode
     from skillgym_action.model.execution import CaseSelection, Execution, SelectedFor
     from skillgym_action.model.forecast import Expected, Forecast
     from skillgym_action.model.report import AttemptShare, RunReport
@@ -173,3 +175,18 @@ def _share(share: AttemptShare) -> str:
 
 def _cost(usd: float | None) -> str:
     return " (cost unknown)" if usd is None else f" ({money(usd)})"
+
+
+def adaptive_line(cases: int, mode: Mode, control: Control | None, why: str) -> str:
+    """How many sessions a run with ``repeat: auto`` may have, and what a regression is checked with."""
+    from skillgym_action.results.statistics.adaptive import EXPECTED_SESSIONS, MOST_SESSIONS, USUAL_SESSIONS
+
+    usual, upper = (ceil(cases * each[mode]) for each in (EXPECTED_SESSIONS, USUAL_SESSIONS))
+    if control:
+        beside = f"a regression is checked beside {control.commit[:COMMIT_CHARACTERS]} before it is red"
+    else:
+        beside = f"a regression is not checked side by side: {why}"
+    return (
+        f"{counted(cases, 'case')}: about {counted(usual, 'session')} if nothing changed (19 of 20 runs: at most "
+        f"{upper:,}), never more than {cases * MOST_SESSIONS[mode]:,}; {beside}"
+    )

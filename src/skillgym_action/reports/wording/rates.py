@@ -35,7 +35,7 @@ MEANS_NOTE = (
 )
 LEVEL = "95% interval"
 BAD_DAY = "A bad day of the model's service looks the same: if in doubt, run the baseline again."
-STOPPED_EARLY = "Executions ended as soon as their status was certain, so only their first attempts count in rates"
+FIRST_ROUND = "How often a case ran depends on its results, so only first attempts count in rates"
 
 
 # --- rates --------------------------------------------------------------------------------------------
@@ -58,16 +58,12 @@ def rate_cell(totals: Totals) -> str:
 
 def rate_sentences(totals: Totals, report: RunReport) -> Iterator[str]:
     """What share of sessions passes, how sure that is, and what is in no rate. ``totals``: of ``report``."""
-    from skillgym_action.results.statistics.comparison import stopped_for_futility
-
     if totals.cases:
         yield _rate(totals.cases, sampled_sessions(report.sampled_repetitions))
-        if not report.stopped_early:
+        if report.adaptive is None:
             yield from _of_k(totals.cases)
-    if report.stopped_early:
-        yield STOPPED_EARLY
-    elif stopped := stopped_for_futility(report):
-        yield f"The run was {stopped}; only these first attempts count in rates"
+    if report.adaptive:
+        yield FIRST_ROUND
     if unjudged := totals.unjudged_cases:
         words = "has no result and counts" if unjudged == 1 else "have no result and count"
         yield f"{counted(unjudged, 'case')} {words} in no pass rate"
@@ -187,13 +183,16 @@ def comparison_verdict(comparison: Comparison) -> str:
     Where evidence was lost there is no bound: it would not be one of what was lost.
     """
     rate = comparison.rate
-    is_note = (comparison.stopped_for_futility or comparison.reused) and comparison.verdict == "no-regression-shown"
-    if rate is None or (comparison.reason and not is_note):
+    is_note = comparison.reused and comparison.verdict == "no-regression-shown"
+    if rate is None or (comparison.reason and not is_note and not comparison.adaptive):
         return comparison.reason
     from skillgym_action.results.statistics.comparison import largest_drop, regressions
 
+    drop = largest_drop(comparison) if comparison.verdict == "no-regression-shown" else ""
+    if comparison.adaptive:
+        return "; ".join(filter(None, (comparison.reason, drop)))
     if comparison.verdict == "no-regression-shown":
-        return "; ".join(filter(None, (largest_drop(comparison), comparison.reason)))
+        return "; ".join(filter(None, (drop, comparison.reason)))
     return "; ".join(regressions(comparison))
 
 
@@ -207,9 +206,7 @@ def rates_compared(comparison: Comparison) -> tuple[str, str]:
     if comparison.runners > 1:
         unit = f"{counted(rate.pairs, 'case')} on runners"
     after = f" and now, {percent(rate.before)} of {sessions} passed then and {percent(rate.after)} now."
-    if comparison.repetitions is not None:
-        after += " Later sessions are not compared, since executions ended as soon as their status was certain."
-    if comparison.verdict == "regression":
+    if comparison.verdict == "regression" and comparison.adaptive is None:
         after += f" {BAD_DAY}"
     return f"Of {unit} with a result both in ", after
 

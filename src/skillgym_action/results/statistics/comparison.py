@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from math import hypot, prod
 from typing import TYPE_CHECKING, TypeVar
 
+from skillgym_action.model.adaptive import RED
 from skillgym_action.model.comparison import (
     Comparison,
     Coverage,
@@ -19,11 +20,13 @@ from skillgym_action.model.comparison import (
 )
 from skillgym_action.model.verdicts import Status
 from skillgym_action.results.statistics.exact_tests import SampledPair, adjusted_p, case_p, discoveries, suite_p
-from skillgym_action.results.statistics.rates import ONE_SIDED, mean, same_cases_rate
+from skillgym_action.results.statistics.rates import ONE_SIDED, format_probability, mean, same_cases_rate
+from skillgym_action.results.statistics.regression_check import check_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from skillgym_action.model.adaptive import Adaptive
     from skillgym_action.model.comparison import RegressionVerdict
     from skillgym_action.model.report import LimitSettings, RunReport
     from skillgym_action.model.result import Result
@@ -37,8 +40,7 @@ Key = tuple[str, str, str | None]
 
 def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comparison:
     """The comparison of ``head`` with the baseline ``base``. ``branch``: that the baseline is from, if it is known."""
-    first_only = base.stopped_early or head.stopped_early
-    before, after = (1 if first_only else report.sampled_repetitions for report in (base, head))
+    before, after = base.sampled_repetitions, head.sampled_repetitions
     earlier = {_key(result): result for result in base.results}
     reused = frozenset(_key(result) for result in head.results if result.reused)
     later = {_key(result): result for result in head.results if not result.reused}
@@ -51,9 +53,8 @@ def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comp
     sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in judged]
     verdict, reason = _verdict(head, sorted_pairs, len(reused))
     exchanged = [pair.exchanged for pair in sampled]
-    failing = named(sampled) if verdict == "regression" else frozenset[int]()
-    is_complete = head.stopped_for_futility is None
-    improved = is_complete and has_dropped(exchanged)
+    failing = _failing(head, judged, sampled) if verdict == "regression" else frozenset[int]()
+    improved = head.adaptive is None and has_dropped(exchanged)
     fixed = named(exchanged) if improved else frozenset[int]()
     return Comparison(
         base_id=base.id,
@@ -61,7 +62,8 @@ def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comp
         verdict=verdict,
         reason=reason,
         coverage=sorted_pairs.coverage,
-        newly_failing=tuple(judged[index] for index in sorted(failing)),
+        judged=tuple(judged),
+        newly_failing=tuple(_checked(judged[index], head) for index in sorted(failing)),
         fixed=tuple(judged[index] for index in sorted(fixed)),
         changed=tuple(
             pair
@@ -73,8 +75,8 @@ def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comp
         added=tuple(result for key, result in later.items() if key not in earlier and key not in apart),
         removed=tuple(sorted_pairs.removed),
         rate=rate_change(sampled) if sampled else None,
-        repetitions=1 if first_only else None,
-        stopped_for_futility=not is_complete,
+        repetitions=after,
+        adaptive=head.adaptive,
         runners=len({pair.after.runner.id for pair in judged if pair.after.runner}),
         differences=tuple(differences(base, head)),
         reused=len(reused),
@@ -100,6 +102,27 @@ def judged_pairs(base: RunReport, results: Iterable[Result], repetitions: int | 
     return tuple(found.judged)
 
 
+def _failing(head: RunReport, pairs: Sequence[ResultPair], sampled: Sequence[SampledPair]) -> frozenset[int]:
+    """Indexes of the pairs that are worse: those that a run with ``repeat: auto`` has named, else by the tests."""
+    if head.adaptive is None:
+        return named(sampled)
+    names = {(one.suite, one.case_id, one.runner_id) for one in head.adaptive.named}
+    return frozenset(index for index, pair in enumerate(pairs) if _key(pair.after) in names)
+
+
+def _checked(pair: ResultPair, head: RunReport) -> ResultPair:
+    """The pair with the sessions that it was named for, if a run with ``repeat: auto`` held them side by side."""
+    named_ = head.adaptive.named if head.adaptive else ()
+    beside = next((one.beside for one in named_ if (one.suite, one.case_id, one.runner_id) == _key(pair.after)), None)
+    if beside is None:
+        return pair
+    return replace(
+        pair,
+        samples_before=Samples(passed=beside.control_passed, judged=beside.control_judged),
+        samples_after=Samples(passed=beside.head_passed, judged=beside.head_judged),
+    )
+
+
 def _verdict(head: RunReport, pairs: _Pairs, reused: int) -> tuple[RegressionVerdict, str]:
     """The verdict and its reason, with the number of the results that were reused, which are in no test.
 
@@ -118,15 +141,26 @@ def not_compared(reused: int) -> str:
 
 
 def _verdict_on_run(head: RunReport, pairs: _Pairs) -> tuple[RegressionVerdict, str]:
-    """The verdict on what was run. A run that was stopped for futility says so where nothing is shown."""
+    """The verdict on what was run: with ``repeat: auto`` what the run has decided, as long as enough was judged."""
     sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in pairs.judged]
-    if head.stopped_for_futility is None:
+    if head.adaptive is None:
         return verdict_on(sampled, pairs.coverage)
-    whole = [SampledPair(pair.samples_before, samples_of(pair.after)) for pair in pairs.judged]
-    verdict, reason = verdict_if_stopped(whole, pairs.coverage)
-    if verdict == "no-regression-shown":
-        reason = "; ".join(filter(None, (reason, stopped_for_futility(head))))
-    return verdict, reason
+    return _verdict_of_check(head.adaptive, sampled, pairs.coverage)
+
+
+def _verdict_of_check(
+    found: Adaptive, pairs: Sequence[SampledPair], coverage: Coverage
+) -> tuple[RegressionVerdict, str]:
+    if found.check in RED:
+        return "regression", check_sentence(found)
+    if found.check == "undecided":
+        return "inconclusive", check_sentence(found)
+    if not pairs:
+        return "inconclusive", NO_PAIRS
+    if reason := _lost_evidence(coverage):
+        return "inconclusive", reason
+    nothing = () if any(pair.base.passed for pair in pairs) else (NOTHING_PASSED,)
+    return "no-regression-shown", "; ".join((*nothing, check_sentence(found)))
 
 
 def _key(result: Result) -> Key:
@@ -229,6 +263,9 @@ def _is_edited(before: Result, after: Result) -> bool:
 def regressions(comparison: Comparison) -> Iterator[str]:
     """Sentences on what became worse, beyond what chance explains; none unless the verdict is a regression."""
     rate = comparison.rate
+    if comparison.verdict == "regression" and comparison.adaptive:
+        yield f"regression{' ' if comparison.adaptive.check == 'not-checked' else ', '}{comparison.reason}"
+        return
     if comparison.verdict != "regression" or rate is None:
         return
     if number := len(comparison.newly_failing):
@@ -236,16 +273,6 @@ def regressions(comparison: Comparison) -> Iterator[str]:
         yield f"{cases} less often than in the baseline, not by chance"
     if is_significant(rate):
         yield f"the pass rate dropped by {format_points(rate.drop)} since the baseline ({format_probability(rate.p)})"
-
-
-def stopped_for_futility(report: RunReport) -> str:
-    """``stopped for futility after 2 of 5 sessions of each case, 60 sessions saved``; empty if it was not stopped."""
-    stopped = report.stopped_for_futility
-    if stopped is None:
-        return ""
-    number = report.unrun_repetitions
-    saved = f"{number:,} session{'' if number == 1 else 's'} saved"
-    return f"stopped for futility after {stopped.repetitions} of {stopped.planned} sessions of each case, {saved}"
 
 
 def largest_drop(comparison: Comparison) -> str:
@@ -260,11 +287,6 @@ def format_points(share: float) -> str:
     number = 100 * share
     shown = f"{number:.0f}" if number >= 9.95 else f"{number:.1f}"  # noqa: PLR2004 - two digits are enough
     return f"{shown.removesuffix('.0')} {'point' if shown in ('1', '1.0') else 'points'}"
-
-
-def format_probability(p: float) -> str:
-    """``p = 0.031``."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"  # noqa: PLR2004
 
 
 def difference(found: Difference) -> str:
@@ -380,7 +402,6 @@ MIN_COMPARED = 0.5  # share of the base's pairs that are still the same case
 _ROUNDING = 1e-12
 TOO_FEW = "too few sessions: even if everything failed now, that could be chance"
 NOTHING_PASSED = "nothing passed in the baseline, so nothing could get worse"
-STOPPED_TOO_SOON = "the sessions look worse, but the run was stopped for futility before this could be tested: run all"
 NO_PAIRS = "no case was judged both in the baseline and now"
 
 
@@ -440,21 +461,6 @@ def verdict_on(pairs: Sequence[SampledPair], coverage: Coverage) -> tuple[Regres
     if not could_show_regression(pairs):
         return "inconclusive", TOO_FEW
     return "no-regression-shown", ""
-
-
-def verdict_if_stopped(pairs: Sequence[SampledPair], coverage: Coverage) -> tuple[RegressionVerdict, str]:
-    """The verdict and its reason on a run that was stopped for futility: never a regression.
-
-    ``pairs`` have all sessions that were run. They look worse only if the run has a part that was not stopped, such as
-    another job's, or in rare cases by chance.
-    """
-    if not pairs:
-        return "inconclusive", NO_PAIRS
-    if reason := _lost_evidence(coverage):
-        return "inconclusive", reason
-    if has_dropped(pairs):
-        return "inconclusive", STOPPED_TOO_SOON
-    return "no-regression-shown", "" if any(pair.base.passed for pair in pairs) else NOTHING_PASSED
 
 
 def _lost_evidence(coverage: Coverage) -> str:

@@ -1,4 +1,4 @@
-"""What a comparison of planned runs can show, how many repetitions it takes, and when to stop for futility.
+"""What a comparison of planned runs can show, and how many repetitions it takes.
 
 Fractions of 1 are rates. Formulas are approximations within 15% of simulations, for drops with a power of 80%.
 """
@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.comparison import Samples, samples_of
 from skillgym_action.model.errors import Problem
 from skillgym_action.results.statistics.comparison import (
-    LEVEL,
     MIN_RELEVANT_DROP,
     NOTHING_PASSED,
     could_show_regression,
-    judged_pairs,
 )
-from skillgym_action.results.statistics.exact_tests import SampledPair, case_p, suite_p
+from skillgym_action.results.statistics.exact_tests import SampledPair, case_p
 from skillgym_action.results.statistics.rates import mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.report import RunReport
@@ -36,8 +34,6 @@ MAX_PLANNED_CASES = 100
 _FACTOR = 3.6  # from the standard error to the drop seen in 80% of comparisons, found by simulation
 _LEAST = 0.8  # of the variance that a drop itself causes in cases that always passed, found by simulation, too
 _START, _ROUNDS = 0.2, 50  # of the fixed-point iteration
-_FUTILE = 0.2  # suite test of the first stage, above which only suspicious pairs are continued
-_FIRST_STAGE = 0.3  # share of the repetitions
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,77 +119,12 @@ def planning_sentences(pairs: Sequence[SampledPair]) -> tuple[str, ...]:
     return (f"{size}: drops of {points} points or more are seen in 4 of 5 comparisons", single)
 
 
-# --- stopping for futility ----------------------------------------------------------------------------
-
-
-def first_stage(repetitions: int) -> int:
-    """How many of the planned repetitions are run before anything is decided; all of them if that saves nothing."""
-    return ceil(_FIRST_STAGE * repetitions)
-
-
-def pairs_to_continue(pairs: Sequence[SampledPair], repetitions: int) -> frozenset[int]:
-    """Indexes of the pairs that need all ``repetitions``, after the first stage: all, the suspicious ones, or none.
-
-    A pair is suspicious if a session of its failed, and it alone could still be called a regression. Valid since
-    only a complete comparison is ever called a regression: see ``must_complete`` for what follows.
-    """
-    if suite_p(pairs) <= _FUTILE:
-        return frozenset(range(len(pairs)))
-    return frozenset(index for index, pair in enumerate(pairs) if _is_suspicious(pair, repetitions))
-
-
-def must_complete(pairs: Sequence[SampledPair]) -> bool:
-    """Whether, of the suspicious pairs after all of their repetitions, one is so bad that all pairs have to be run."""
-    return any(case_p(pair) <= LEVEL for pair in pairs)
-
-
-def _is_suspicious(pair: SampledPair, repetitions: int) -> bool:
-    if pair.head.passed == pair.head.judged:
-        return False
-    worst = Samples(passed=pair.head.passed, judged=max(repetitions, pair.head.judged))
-    return case_p(SampledPair(pair.base, worst)) <= LEVEL
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FutilityRule:
-    """When a run against ``base``, planned with so many ``repetitions``, may be stopped.
-
-    Stages: the first repetitions of all executions; all repetitions of those ``to_continue``; all repetitions of all,
-    if it ``must_complete``. Of a resumed run, results may have more repetitions than a stage has; those do not count.
-
-    After a first stage, only executions that may be worse are continued.
-    """
-
-    base: RunReport
-    repetitions: int
-
-    @property
-    def first_repetitions(self) -> int:
-        """How many repetitions of each execution the first stage has."""
-        return first_stage(self.repetitions)
-
-    def to_continue(self, results: Iterable[Result]) -> frozenset[int]:
-        """After the first stage: indexes of the results whose executions need all repetitions."""
-        pairs = judged_pairs(self.base, results, self.first_repetitions)
-        sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in pairs]
-        return frozenset(pairs[index].after.index for index in pairs_to_continue(sampled, self.repetitions))
-
-    def must_complete(self, results: Iterable[Result], continued: frozenset[int]) -> bool:
-        """Once those ``continued`` have all repetitions: whether all others need them, too."""
-        pairs = judged_pairs(self.base, results)
-        own = [pair for pair in pairs if pair.after.index in continued]
-        if len(own) == len(pairs):
-            return bool(pairs)
-        return must_complete([SampledPair(pair.samples_before, pair.samples_after) for pair in own])
-
-
-def undecidable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) -> Problem | None:
+def undecidable(planned: PlannedSessions, base: RunReport) -> Problem | None:
     """Why no regression against ``base`` could be shown, even if every session failed; None: it could.
 
-    With ``stop_early`` only first sessions are compared. Where nothing passed in the baseline, nothing can get worse,
-    which is not a problem of the plan.
+    Where nothing passed in the baseline, nothing can get worse, which is not a problem of the plan.
     """
-    pairs = list(_pairs(planned, base, first_only=stop_early or base.stopped_early))
+    pairs = list(_pairs(planned, base))
     if not pairs:
         return Problem(
             message="no regression could be shown: no case of this plan was judged in the baseline, on the same "
@@ -207,27 +138,26 @@ def undecidable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) 
     return Problem(
         message=f"no regression could be shown: even if all planned sessions failed, that could be chance "
         f"({_counted(len(pairs), 'execution')} to compare, of which {passed} passed in the baseline, with {each})",
-        remedy=_remedy(pairs, stop_early=stop_early),
+        remedy=_remedy(pairs),
     )
 
 
-def detectable(planned: PlannedSessions, base: RunReport, *, stop_early: bool) -> tuple[str, ...]:
+def detectable(planned: PlannedSessions, base: RunReport) -> tuple[str, ...]:
     """What a comparison of the plan with ``base`` can show, in words; nothing if no case is in both."""
-    pairs = list(_pairs(planned, base, first_only=stop_early or base.stopped_early))
+    pairs = list(_pairs(planned, base))
     return planning_sentences(pairs) if pairs else ()
 
 
-def _remedy(pairs: Sequence[SampledPair], *, stop_early: bool) -> str:
+def _remedy(pairs: Sequence[SampledPair]) -> str:
     best = min(pairs, key=case_p)
     repetitions = repetitions_to_decide([pair.base for pair in pairs])
     cases = cases_to_decide(best.base.judged, best.head.judged)
-    ways = [f"use --repeat {repetitions} or more"] if repetitions and not stop_early else []
+    ways = [f"use --repeat {repetitions} or more"] if repetitions else []
     ways += [f"have {cases} or more cases that pass in the baseline"] if cases else []
-    ways += ["leave --stop-early out"] if stop_early else []
     return ", or ".join([*ways, "make a baseline with more repetitions, or remove regression from fail-on"])
 
 
-def _pairs(planned: PlannedSessions, base: RunReport, *, first_only: bool) -> Iterator[SampledPair]:
+def _pairs(planned: PlannedSessions, base: RunReport) -> Iterator[SampledPair]:
     """Pairs with the samples of the baseline, and planned sessions of which none passes.
 
     Cases that are expected to fail, now or in the baseline, are in no comparison.
@@ -235,9 +165,9 @@ def _pairs(planned: PlannedSessions, base: RunReport, *, first_only: bool) -> It
     for execution, number, result in _matches(planned, base):
         if execution.case.expected_fail or result.expected_fail:
             continue
-        samples = samples_of(result, 1 if first_only else base.sampled_repetitions)
+        samples = samples_of(result, base.sampled_repetitions)
         if samples.judged:
-            yield SampledPair(samples, Samples(passed=0, judged=1 if first_only else number))
+            yield SampledPair(samples, Samples(passed=0, judged=number))
 
 
 def _matches(planned: PlannedSessions, base: RunReport) -> Iterator[tuple[Execution, int, Result]]:

@@ -183,3 +183,8 @@ def _rates(suite: str, runner: str, results: Iterable[Result]) -> TriggerRates:
         negative=sum(one.judged for one in negative),
         loaded_wrongly=sum(one.loaded for one in negative),
     )
+
+
+def format_probability(p: float) -> str:
+    """``p = 0.031``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"  # noqa: PLR2004

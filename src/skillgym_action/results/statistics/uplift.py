@@ -12,6 +12,7 @@ from random import Random
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.adaptive import CONTROL_ARM
 from skillgym_action.model.arm_cases import outcomes_compared
 from skillgym_action.model.uplift import ArmAssertion, ArmCase, Spent, Uplift
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
@@ -36,7 +37,7 @@ def uplifts(report: RunReport) -> tuple[Uplift, ...]:
     deciding = {_key(result): result for result in report.results if result.arm}
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in report.other_arms:
-        if result.runner and result.arm and not result.quarantine:
+        if result.runner and result.arm not in (None, CONTROL_ARM) and not result.quarantine:
             groups.setdefault((result.suite.path, result.runner.id, result.arm), []).append(result)
     return tuple(_uplift(others, deciding) for others in groups.values())
 

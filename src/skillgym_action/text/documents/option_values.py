@@ -115,6 +115,19 @@ def _require(value: object) -> object:
     return int(text)
 
 
+def _repeat(value: object) -> object:
+    """``auto``, or a number."""
+    value = _whole(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    text = str(value).strip().lower()
+    if text == "auto":
+        return text
+    if isinstance(value, bool) or not re.fullmatch(r"[1-9]\d{0,8}", text):
+        raise ValueError(f"{value!r} is neither auto nor the number of repetitions")
+    return int(text)
+
+
 _PLAIN = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+|inf|nan)\s*")
 _NUMBER = r"\d+(\.\d+)?\s*"
 _UNITS_TEXT = rf"({_NUMBER}h\s*)?({_NUMBER}m(i\s*n)?(?!\s*s)\s*)?({_NUMBER}s\s*)?({_NUMBER}m\s*s\s*)?"
@@ -181,6 +194,18 @@ Require = Annotated[
     ),
 ]
 """How many repetitions of a case must pass."""
+Repeat = Annotated[
+    int | Literal["auto"],
+    BeforeValidator(_repeat),
+    WithJsonSchema(
+        any_of(
+            words(("auto",)),
+            {"type": "integer", "minimum": 1},
+            matching(rf"^\s*({any_case('auto')}|[1-9]\d{{0,8}})\s*$"),
+        )
+    ),
+]
+"""How many repetitions each execution has; auto: as many as the decision needs."""
 Rate = Annotated[float, Field(ge=0, le=1), NOT_TRUE]
 Points = Annotated[float, Field(ge=-100, le=100), NOT_TRUE]
 """Percentage points: a difference of two shares in percent."""

@@ -75,19 +75,13 @@ class SkillsAtBase:
 
     def skills(self, skills: Iterable[SkillUnderTest]) -> tuple[tuple[Path, SkillUnderTest], ...]:
         """The versions of the skills at the base, by the folders of today's; those that it has."""
-        from skillgym_action.text.documents.skill_files import SKILL_FILE, frontmatter
-
         found = []
         for skill in skills:
             folder = self._folder(skill.folder)
             if folder and skill.packaging == "plugin":
                 found.append((skill.folder, replace(skill, folder=folder, origin=skill.folder)))
-            elif folder and (folder / SKILL_FILE).is_file() and not (folder / SKILL_FILE).is_symlink():
-                with open(folder / SKILL_FILE, "rb") as file:
-                    text = file.read(MAX_SKILL_FILE_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
-                name = frontmatter(text).get("name")
-                earlier = replace(skill, name=name or skill.name, folder=folder, origin=skill.folder)
-                found.append((skill.folder, earlier))
+            elif folder and (earlier := skill_in(folder, skill)):
+                found.append((skill.folder, replace(earlier, origin=skill.folder)))
         return tuple(found)
 
     def has_others(self, skills: tuple[SkillUnderTest, ...]) -> bool:
@@ -176,6 +170,18 @@ class SkillsAtBase:
             self._warn(f"the base commit cannot be read: {error}")
             return None
         return target / path if os.path.lexists(target / path) else None
+
+
+def skill_in(folder: Path, skill: SkillUnderTest) -> SkillUnderTest | None:
+    """The version of a skill in a folder with another commit; None: it is none."""
+    from skillgym_action.text.documents.skill_files import SKILL_FILE, frontmatter
+
+    file = folder / SKILL_FILE
+    if not file.is_file() or file.is_symlink():
+        return None
+    with open(file, "rb") as opened:
+        text = opened.read(MAX_SKILL_FILE_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
+    return replace(skill, name=frontmatter(text).get("name") or skill.name, folder=folder)
 
 
 def _below(repository: Repository, path: Path) -> Iterator[Path]:

@@ -319,16 +319,8 @@ def test_a_budget_that_could_not_be_checked_is_a_warning(bench):
             id="whatever failed before",
         ),
         pytest.param(
-            "[ $n = 1 ] || " + PASSING, {"repeat": 3, "stop_early": True}, ["1.1 failed"], "failed",
-            id="until one fails, if that is wanted",
-        ),
-        pytest.param(
             "[ $n = 1 ] || " + PASSING, {"repeat": 4, "require": "any"},
             ["1.1 failed", "2.1 passed", "3.1 passed", "4.1 passed"], "passed", id="one has to pass",
-        ),
-        pytest.param(
-            "[ $n = 1 ] || " + PASSING, {"repeat": 4, "require": "any", "stop_early": True},
-            ["1.1 failed", "2.1 passed"], "passed", id="until one passes",
         ),
         pytest.param(
             "[ $n = 1 ] || " + PASSING, {"repeat": 3, "require": "2"},
@@ -337,10 +329,6 @@ def test_a_budget_that_could_not_be_checked_is_a_warning(bench):
         pytest.param(
             "[ $n -le 2 ] || " + PASSING, {"repeat": 3, "require": "2"},
             ["1.1 failed", "2.1 failed", "3.1 passed"], "failed", id="two of three have to pass, and do not",
-        ),
-        pytest.param(
-            "[ $n -le 2 ] || " + PASSING, {"repeat": 4, "require": "3", "stop_early": True},
-            ["1.1 failed", "2.1 failed"], "failed", id="until too few can pass",
         ),
         pytest.param(
             f"[ $n != 2 ] || {trouble('workspace')}; " + PASSING, {"repeat": 3},
@@ -383,7 +371,6 @@ def test_repetitions_and_retries(bench, script, given, expected, status):
     (result,) = report.results
     assert attempts(result) == expected
     assert str(result.status) == status
-    assert report.stopped_early == given.get("stop_early", False)
 
 
 def test_the_artifacts_of_an_execution_are_those_of_the_session_that_decided_it(bench):
@@ -391,10 +378,6 @@ def test_the_artifacts_of_an_execution_are_those_of_the_session_that_decided_it(
     assert (result.directory, result.judgement.failure.name) == ("core/one/sh/repeat-2", "AssertionError")
     (result,) = bench.run(f"{COUNT}; [ $n = 6 ] || {PASSING}", repeat=3, require="any").results
     assert (result.directory, result.judgement.failure) == ("core/one/sh/repeat-2", None)
-
-
-def test_a_session_that_never_repeats_is_not_stopped_early(bench):
-    assert not bench.run(PASSING, stop_early=True).stopped_early
 
 
 @pytest.mark.timed

@@ -218,8 +218,6 @@ EARLY = "if it does not end early"
 @pytest.mark.parametrize(
     ("options", "more", "said"),
     [
-        pytest.param({"stop_early": True, "repeat": 3}, {}, EARLY, id="each case may end with its first session"),
-        pytest.param({"stop": "futility", "repeat": 10}, {}, EARLY, id="a third of the sessions may do"),
         pytest.param({"maxfail": 1}, {}, EARLY, id="the first failure may end it"),
         pytest.param(
             {"repeat": 4},

@@ -50,6 +50,7 @@ def test_outputs_are_numbers_words_and_paths(directory, tmp_path):
         "pass-rate": "0.5000",
         "flaky": "0",
         "comparison": "",
+        "regression-check": "",
         "cost-usd": "0.500000",
         "tokens": "1000",
         "duration-seconds": "60.000",

@@ -347,19 +347,6 @@ def test_a_pass_after_a_retry_is_never_a_plain_pass():
     assert "0% of attempts pass" in markdown
 
 
-def test_a_run_that_stopped_early_has_rates_of_first_sessions_alone():
-    report = run_report("\n".join(f"c{number} failed 3of5" for number in range(6)), stopped_early=True)
-    markdown = unescape(shown(summary, report))
-    assert "100% of first attempts pass, 95% interval [61, 100] for cases like these.\n" in markdown
-    assert (
-        "Executions ended as soon as their status was certain, so only their first attempts count in rates.\n"
-        in markdown
-    )
-    assert "3 of 5" not in markdown
-    assert "pass@" not in markdown
-    assert "flaky" not in markdown
-
-
 @pytest.mark.parametrize(
     ("digests", "shows"), [(("a" * 64, "b" * 64), True), (("a" * 64, None), False), ((None, None), False)]
 )

@@ -173,17 +173,6 @@ def samples(passed, judged):
     return Samples(passed=passed, judged=judged)
 
 
-@pytest.mark.parametrize("side", [0, 1])
-def test_of_a_run_that_stopped_early_only_first_sessions_are_compared(side):
-    reports = [run_report(cases(20, 4, 5)), run_report(cases(20, 0, 5))]
-    reports[side] = replace(reports[side], stopped_early=True)
-    comparison = compare(*reports)
-    assert (comparison.repetitions, comparison.rate.before, comparison.rate.after) == (1, 1.0, 0.0)
-    assert comparison.newly_failing == ()
-    assert comparison.rate.p == pytest.approx(2**-20)
-    assert comparison.verdict == "regression"
-
-
 # --- the verdict --------------------------------------------------------------------------------------
 
 

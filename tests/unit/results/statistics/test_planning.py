@@ -1,4 +1,4 @@
-"""What plans can show, and which sessions a futility stop runs."""
+"""What plans can show."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from skillgym_action.results.statistics.planning import (
     can_decide,
     cases_to_decide,
     detectable_drop,
-    first_stage,
-    must_complete,
-    pairs_to_continue,
     planning_sentences,
     repetitions_to_decide,
 )
@@ -119,40 +116,3 @@ def test_a_plan_in_words():
 )
 def test_a_plan_that_cannot_show_a_regression_in_words(base, repetitions, sentence):
     assert planning_sentences(planned(repetitions, *base)) == (sentence.format("no comparison can show a regression"),)
-
-
-# --- stopping for futility ----------------------------------------------------------------------------
-
-
-def test_the_first_stage():
-    assert [first_stage(number) for number in (1, 3, 5, 10)] == [1, 1, 2, 3]
-
-
-def staged(*heads):
-    """Pairs of a case that always passed in 5 sessions, and two new sessions."""
-    return [SampledPair(Samples(passed=5, judged=5), Samples(passed=passed, judged=2)) for passed in heads]
-
-
-def test_nothing_is_continued_where_nothing_failed():
-    assert pairs_to_continue(staged(*[2] * 20), 5) == frozenset()
-
-
-def test_a_suspicious_pair_is_continued_alone():
-    better = [SampledPair(Samples(passed=0, judged=5), Samples(passed=2, judged=2))] * 3
-    assert pairs_to_continue([*staged(0, *[2] * 16), *better], 5) == {0}
-
-
-def test_a_pair_that_cannot_be_named_any_more_is_not_continued():
-    better = [SampledPair(Samples(passed=0, judged=5), Samples(passed=2, judged=2))] * 3
-    assert pairs_to_continue([*staged(1, *[2] * 16), *better], 5) == frozenset()
-
-
-def test_all_are_continued_where_the_whole_looks_worse():
-    assert pairs_to_continue(staged(0, 0, 0, *[2] * 17), 5) == frozenset(range(20))
-
-
-@pytest.mark.parametrize(("passed", "completes"), [(0, True), (1, False), (5, False)])
-def test_a_pair_that_broke_completes_all(passed, completes):
-    one = SampledPair(Samples(passed=5, judged=5), Samples(passed=passed, judged=5))
-    assert must_complete([one]) is completes
-    assert not must_complete([])

@@ -35,14 +35,14 @@ class Agent:
     def __init__(self, seed: str, chance: float = 0.8) -> None:
         self.random, self.chance = Random(seed), chance
 
-    def report(self, number, *, repeat=1, retry=0, stop_early=False, runners=("claude",)):
+    def report(self, number, *, repeat=1, retry=0, runners=("claude",)):
         """The report of a run over so many cases."""
         text = "\n".join(f"case-{index} @{runner} passed" for index in range(number) for runner in runners)
-        report = run_report(text, stopped_early=stop_early)
-        results = (self.repeated(result, repeat, retry, stop_early=stop_early) for result in report.results)
+        report = run_report(text)
+        results = (self.repeated(result, repeat, retry) for result in report.results)
         return replace(report, results=tuple(results))
 
-    def repeated(self, result, repeat, retry, *, stop_early):
+    def repeated(self, result, repeat, retry):
         attempts = []
         for repetition in range(1, repeat + 1):
             for session in range(1, retry + 2):
@@ -52,8 +52,6 @@ class Agent:
                 )
                 if status is Status.PASSED:
                     break
-            if stop_early and attempts[-1].status is Status.FAILED:
-                break
         ends = {attempt.repetition: attempt.status for attempt in attempts}
         status = Status.FAILED if Status.FAILED in ends.values() else Status.PASSED
         return replace(result, attempts=tuple(attempts), judgement=replace(result.judgement, status=status))
@@ -87,7 +85,6 @@ def test_seen_2_retries_make_no_regression_where_nothing_changed(chance, repeat)
         pytest.param({"repeat": 5}, id="repeat"),
         pytest.param({"retry": 2}, id="retry"),
         pytest.param({"repeat": 5, "retry": 1}, id="repeat and retry"),
-        pytest.param({"repeat": 5, "stop_early": True}, id="stop early"),
         pytest.param({"repeat": 2, "runners": ("a", "b")}, id="two runners"),
     ],
 )

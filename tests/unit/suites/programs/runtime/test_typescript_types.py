@@ -149,7 +149,12 @@ SECTIONS = {
 def test_keys_that_are_settings_are_added_to_the_types():
     text = TYPES.read_text(encoding="utf-8")
     assert with_all_keys(text) == text
-    lines = {"  maxSteps?: number;", '  stop?: "futility";', "  allowPartial?: boolean;", "  commentId?: string;"}
+    lines = {
+        "  maxSteps?: number;",
+        '  confirm?: "auto" | "always" | "never";',
+        "  allowPartial?: boolean;",
+        "  commentId?: string;",
+    }
     without = "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\n") not in lines)
     assert len(text.splitlines()) - len(without.splitlines()) == len(lines)
     assert sorted(with_all_keys(without).splitlines()) == sorted(text.splitlines())

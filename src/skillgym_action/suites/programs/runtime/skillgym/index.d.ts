@@ -513,11 +513,9 @@ export interface RunConfig {
   reporter?: "standard" | "json" | "json-summary" | "html" | "github-actions";
   schedule?: ScheduleMode;
   maxParallel?: number;
-  repeat?: number;
+  repeat?: "auto" | number;
   /** How many repetitions have to pass; the default is `all`. */
   require?: "all" | "any" | number;
-  stopEarly?: boolean;
-  stop?: "futility";
   /** The status after a limit of time, steps or money; the default is `failed`. */
   onLimit?: "failed" | "errored";
   repeatFailure?: number;
@@ -527,7 +525,7 @@ export interface RunConfig {
   workspace?: SuiteWorkspaceConfig;
   tags?: string[];
   failOn?: string[];
-  /** A path, or `auto` with a `store`. */
+  /** A path, `auto` with a `store`, or `base`. */
   baseline?: string;
   baselineOptional?: boolean;
   /** US dollars. */
@@ -545,6 +543,7 @@ export interface RunConfig {
   /** Variables whose values are not secret, although an `env` refers to them. */
   publicVariables?: string[];
   judge?: { api: "anthropic" | "openai"; model: string; votes?: number; env?: Record<string, string> | string[] };
+  confirm?: "auto" | "always" | "never";
 }
 
 export type ScheduleMode = "serial" | "parallel" | "isolated-by-runner";

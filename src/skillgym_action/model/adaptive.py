@@ -1,0 +1,92 @@
+"""How a run with ``repeat: auto`` decided: its mode, every look at its sessions, and what the check found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Mode = Literal["screen", "side-by-side", "stored"]
+RegressionCheck = Literal["cleared", "not-confirmed", "confirmed", "side-by-side", "not-checked", "undecided"]
+Phase = Literal["screen", "side-by-side"]
+LookPhase = Literal["screen", "cases", "suite", "stored"]
+LookOutcome = Literal["clear", "suspect", "go-on", "red", "not-confirmed"]
+
+CONTROL_ARM = "base"  # the arm of the sessions with the files of the base commit
+RED: tuple[RegressionCheck, ...] = ("confirmed", "side-by-side", "not-checked")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegressionLook:
+    """One look at the sessions of a phase, after so many complete rounds of ``pairs`` pairs.
+
+    ``level``: what ``p`` has to reach for a regression; None: no regression is called at this look.
+    """
+
+    phase: LookPhase
+    round: int
+    pairs: int
+    p: float
+    level: float | None
+    outcome: LookOutcome
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionCounts:
+    """Sessions that were held: those of the screen, those of both sides; ``most``: how many there could have been."""
+
+    screen: int = 0
+    control: int = 0
+    head: int = 0
+    most: int = 0
+
+    @property
+    def all(self) -> int:
+        """The number of all sessions of pairs."""
+        return self.screen + self.control + self.head
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SideCounts:
+    """Passed and judged sessions of the control and of the head, of one pair or of several."""
+
+    control_passed: int
+    control_judged: int
+    head_passed: int
+    head_judged: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedPair:
+    """One case on one runner. ``beside``: its sessions side by side; None: there were none."""
+
+    suite: str
+    case_id: str
+    runner_id: str
+    beside: SideCounts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Control:
+    """What the head was run beside: the id of the base commit."""
+
+    commit: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Adaptive:
+    """The decision of a run with ``repeat: auto``. ``why``: the reason of the mode or of an undecided check.
+
+    ``control``: None: there was none. ``suspects``: pairs that were checked alone; ``suite``: whether all pairs were in
+    question; ``named``: those that are worse. ``beside``: all sessions of the last phase side by side.
+    """
+
+    mode: Mode
+    why: str
+    check: RegressionCheck
+    control: Control | None
+    suspects: tuple[CheckedPair, ...]
+    suite: bool
+    sessions: SessionCounts
+    looks: tuple[RegressionLook, ...]
+    named: tuple[CheckedPair, ...] = ()
+    beside: SideCounts | None = None
