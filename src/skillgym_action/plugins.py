@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from skillgym_action.model.assertion import Assertion, AssertionContext
 from skillgym_action.model.errors import Location, Problem, SandboxError, SuiteError
 from skillgym_action.model.judgement import Failure, Judgement, Outcome
 from skillgym_action.model.plugin_table import API
+from skillgym_action.model.records import record
 from skillgym_action.model.report import Decision, RunReport
 from skillgym_action.model.result import Result
 from skillgym_action.model.runner import Runner
@@ -85,7 +86,7 @@ HOSTILE = "\x1b[31m\r::error::<b>`x` |\0\u202e\n##[group]\ud800"
 UNEXPECTED = ("", "\0\x1b[31m{\n", '{"type": 1}\n[1]\n"x"\nnull\n{"type": "of a later version"}\n', "[" * 5_000)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Printed:
     text: str
 

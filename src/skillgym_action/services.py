@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,7 +81,7 @@ class Observers:
         self._publisher.finished(result)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Services:
     """The adapters that stages use. ``cwd`` is absolute.
 

@@ -8,13 +8,14 @@ recorded captures in tests/captures (see CONTRIBUTING).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 from skillgym_action.agents.families import FAMILIES
 from skillgym_action.model.plugin_table import PluginTable
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import Event, Transcript, Trouble
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AgentInfo:
     """Facts about an agent that are needed without importing its adapter.
 

@@ -8,7 +8,7 @@ of its parts; ``result.usage`` leaves out sub-agents, ``result.modelUsage`` coun
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation,
 from skillgym_action.agents.output.agent_output import total, total_usage
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.agents.output.trouble_signs import kind_of_error, kind_of_text
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 
@@ -120,7 +121,7 @@ def progress(line: str) -> Progress | None:
     return Progress(step=step, usage=usage, model=model, text=texts[-1] if texts else None)
 
 
-@dataclass
+@record(frozen=False, kw_only=False, slots=False)
 class _Parser(StreamParser):
     NOISE = ('{"type":"stream_event"', '{"type": "stream_event"')
     WHOLE_ROUNDS = False

@@ -8,7 +8,7 @@ the session only, to which a resumed session appends.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import (
@@ -22,6 +22,7 @@ from skillgym_action.agents.defaults import (
 )
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.agents.output.trouble_signs import ANSWER_ENDED, NO_ANSWER, kind_of_error
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import FileWrite, Usage
 
@@ -94,7 +95,7 @@ def progress(line: str) -> Progress | None:
             return None
 
 
-@dataclass
+@record(frozen=False, kw_only=False, slots=False)
 class _Parser(StreamParser):
     """``ending``: a key of ``ANSWER_ENDED`` if the last answer is not complete.
 

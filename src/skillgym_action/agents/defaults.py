@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.agents.output.agent_output import TranscriptParser
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Invocation
 from skillgym_action.model.session_report import Command, FileRead, FileWrite, SkillSignal
 
@@ -148,7 +149,7 @@ def reported(capture: Capture, transcript: Transcript) -> Trouble | None:  # noq
 # --- tools ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Tools:
     """The tools of an agent whose calls have effects: tool -> the argument with the command, skill, path or patch."""
 

@@ -6,9 +6,10 @@ A family is the variables of one way to get an account. A session gets the varia
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Account
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 OFF = frozenset({"", "0", "false"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Family:
     """Variables that together give an agent an account.
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, lines_of, reported, streamed_events
 from skillgym_action.agents.families import OFF
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.agents.output.trouble_signs import NO_ANSWER, kind_of_error
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 
@@ -76,7 +77,7 @@ def progress(line: str) -> Progress | None:
     return Progress(finished=True) if event and event.text("type") == "result" else None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _Round:
     """A model round, as in the log. ``at`` is a time in ISO 8601; ``codes``: call -> exit code.
 
@@ -90,7 +91,7 @@ class _Round:
     is_blank: bool
 
 
-@dataclass
+@record(frozen=False, kw_only=False, slots=False)
 class _Parser(StreamParser):
     """``logged``: the rounds of the log; ``pieces``: the parts of the current message, which began at ``begun``.
 

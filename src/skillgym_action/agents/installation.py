@@ -14,7 +14,6 @@ import re
 import shutil
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +24,7 @@ from skillgym_action.agents.accounts import AgentAccounts
 from skillgym_action.agents.logins import Logins
 from skillgym_action.model.errors import InstallError
 from skillgym_action.model.limits import VERSION_SECONDS
+from skillgym_action.model.records import record
 from skillgym_action.system.processes.launcher import permission_remedy
 from skillgym_action.text.escaping import clipped
 
@@ -52,7 +52,7 @@ NETWORK_ERROR = re.compile(r"ENOTFOUND|ECONN|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|EHO
 MANUAL_INSTALL = "or install the agent yourself and name its program in agent.command"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class InstalledAgent:
     """An agent's CLI in the folder of the tool. ``seconds``: how long its installation took; None: it was installed.
 
@@ -328,7 +328,7 @@ COMPARATOR = re.compile(r"(>=|<=|>|<|=|\^|~)?\s*v?(\d+|[xX*])(?:\.(\d+|[xX*]))?(
 Bound = tuple[float, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class NpmPackage:
     """What the package.json of a program says. ``node``: the versions of Node.js that it needs, as a range of npm.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, lines_of, reported, streamed_events
 from skillgym_action.agents.output.agent_output import total
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.agents.output.trouble_signs import ANSWER_ENDED, kind_of_error
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Invocation, Progress
 from skillgym_action.model.session_report import Usage
 
@@ -145,7 +146,7 @@ def progress(line: str) -> Progress | None:
             return None
 
 
-@dataclass
+@record(frozen=False, kw_only=False, slots=False)
 class _Parser(StreamParser):
     """``logged``: the CLI's log of errors; ``running``: calls of tools that have not ended.
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.defaults import StreamParser, Tools, cli_invocation, lines_of, reported, streamed_events
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object
 from skillgym_action.agents.output.trouble_signs import kind_of_error
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Ending, Invocation, Progress
 from skillgym_action.model.session_report import Usage
 
@@ -86,7 +87,7 @@ def progress(line: str) -> Progress | None:
     return Progress(step=message.text("id"), usage=usage, model=message.text("model"), text=text)
 
 
-@dataclass
+@record(frozen=False, kw_only=False, slots=False)
 class _Parser(StreamParser):
     """Of the log: ``logged``: results of tool calls; ``unanswered``: the last call of the model, if it failed."""
 

@@ -10,7 +10,7 @@ import json
 import re
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC
 from functools import cached_property
 from itertools import count
@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skillgym_action.model.errors import SkillgymError
 from skillgym_action.model.limits import GITHUB_RETRY_SECONDS, MAX_SERVICE_MESSAGE_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.system.network.proxies import DIRECT
 from skillgym_action.system.network.retries import RetryBudget, TransientError, with_retries
 from skillgym_action.text.escaping import clipped, one_line
@@ -438,7 +439,7 @@ def as_transient(error: GitHubError) -> TransientGitHubError:
     return again
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ApiRequest:
     """``operation``: as in GitHubError; ``repeatable``: whether it does no harm when GitHub gets it twice."""
 

@@ -11,10 +11,10 @@ import io
 import stat
 import zipfile
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.github.api import ApiArtifact, ApiRun, GitHubError, parse_pages
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ _ENCRYPTED = 1  # bit of the flags of a file in an archive
 _PIECE = 65_536
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ArchiveLimits:
     """``zip_bytes``: of the download; ``files``: how many files it has; ``whole_bytes``: of all of them unpacked."""
 

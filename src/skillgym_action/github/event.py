@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.records import record
 from skillgym_action.model.report import Links
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Head:
     """The commit a workflow is about, and where it was pushed; ``branch`` without ``refs/heads/``."""
 
@@ -35,7 +35,7 @@ class Head:
     branch: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class GitHubEvent:
     """What started the workflow, and the commit it is about. URLs have no slash at the end.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from skillgym_action.model.records import record
 
 CommentMode = Literal["update", "new", "recreate", "off"]
 CommentWhen = Literal["always", "changes", "failures"]
 StatusMode = Literal["auto", "on", "off"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PublisherOptions:
     """``comment_when``: when a comment is created; with ``update``, an existing comment is always updated.
 

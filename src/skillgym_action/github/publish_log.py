@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.text.escaping import markdown_code_block, markdown_inline, workflow_message
 
 if TYPE_CHECKING:
     from skillgym_action.model.errors import Problem
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PublishLog:
     """The comment as it is now on the pull request.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
@@ -13,6 +12,7 @@ from skillgym_action.github.api import ChangedFile, Pull, ReviewComment, Submitt
 from skillgym_action.github.comment import own_comments
 from skillgym_action.github.event import PULL_REQUEST_EVENTS
 from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import RED
 from skillgym_action.reports.wording.failed_assertions import failed_assertions
 from skillgym_action.reports.wording.results import case_name, cause, runner_id
@@ -33,7 +33,7 @@ _NO_LIMIT = 10**9  # a line after all others
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Remark:
     """A comment to write at a line. ``key`` identifies the case, also in later runs."""
 
@@ -145,7 +145,7 @@ class Review:
 # --- lines of a case, and lines that the pull request changes----------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class DiffLines:
     """Line numbers of a file's new version: those in the diff, where GitHub takes comments, and those that changed."""
 
@@ -244,7 +244,7 @@ def _runner(result: Result) -> str:
     return markdown_code_span(clipped(runner_id(result), _NAME))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PullRequest:
     """A pull request of the event's repository. ``head_sha``: its newest commit when it was looked up."""
 

@@ -6,8 +6,9 @@ to the branch, the artifact or the folder may have written anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ class StoreAccessError(StoreError):
     """The place of a store cannot be reached, or there is no right to read or to write it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class StoreText:
     """Lines of a store, without the last line feed. ``place``: the file that they are in, for messages."""
 

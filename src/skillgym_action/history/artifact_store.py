@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.github.api import GitHubError
@@ -19,6 +18,7 @@ from skillgym_action.history.permission import WRITING_EVENTS
 from skillgym_action.history.stored_lines import parsed_line
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.limits import MAX_ARTIFACT_RUNS, MAX_STORE_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.text.escaping import one_line
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LIMITS = ArchiveLimits(zip_bytes=MAX_ARTIFACT_ZIP_BYTES, files=MAX_ARTIFACT_FILE
 _FILE = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{12}\.jsonl")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ArtifactPlace:
     """Whose artifacts are read. ``workflow``: the name of its file; ``branch``: the base; None: not known.
 

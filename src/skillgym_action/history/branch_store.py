@@ -10,7 +10,7 @@ import os
 import re
 from base64 import b64encode
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from urllib.parse import unquote
 from skillgym_action.history import StoreAccessError, StoreError, StoreText
 from skillgym_action.history.path_store import lines_of_file, newest_first, run_file, too_old
 from skillgym_action.model.limits import MAX_STORE_FILES, MAX_STORE_READ_BYTES, STORE_TRANSFER_SECONDS
+from skillgym_action.model.records import record
 from skillgym_action.system.processes.launcher import CalledProcessError
 from skillgym_action.workspaces.repository.repository import IDENTITY, SAFE_GIT_OPTIONS
 
@@ -53,7 +54,7 @@ NO_REMOTE = "git knows no remote origin here; add it, or keep results in a folde
 _NO_BRANCH = re.compile(r"couldn't find remote ref")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Remote:
     """A repository on another machine, or elsewhere on this one. ``url``: empty if there is none.
 
@@ -97,7 +98,7 @@ class Remote:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Tip:
     """The last commit of the branch, and how many there are since its history began."""
 

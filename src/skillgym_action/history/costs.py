@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.output.models import is_same_model
 from skillgym_action.history.stored_lines import PASSED, StoredExecution
 from skillgym_action.model.limits import MAX_POOLED_RUNS
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RunCost:
     """An execution in one stored run: mean cost of a session in US dollars, None: unknown; mean duration.
 
@@ -31,7 +31,7 @@ class RunCost:
     ms: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoredCosts:
     """An execution in the newest stored runs, all of one key; ``same_key``: that of the plan, as far as known."""
 

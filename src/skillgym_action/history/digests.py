@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from enum import Enum
 from functools import partial
 from hashlib import sha256
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location
+from skillgym_action.model.records import record
 from skillgym_action.model.result import CaseInputs
 from skillgym_action.system.files.checked_paths import GIT
 from skillgym_action.text.secret_forms import is_secret_name
@@ -51,7 +52,7 @@ READERS = frozenset(
 ask the judge; all others may start programs, which may read any file of the checkout."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class WholeInputs:
     """What the digest of an execution is made of besides the execution.
 
@@ -68,7 +69,7 @@ class WholeInputs:
     version: str
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class WholeDigests:
     """Makes the digests of the executions of a plan. Each file is read once.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.history.stored_lines import PASSED, StoredExecution
 from skillgym_action.model.comparison import Samples
+from skillgym_action.model.records import record
 from skillgym_action.results.statistics.exact_tests import Flakiness, flakiness
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from skillgym_action.history.stored_lines import ExecutionName
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ExecutionHistory:
     """The sessions of an execution in the runs with the key of its newest one.
 

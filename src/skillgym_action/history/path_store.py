@@ -7,12 +7,12 @@ import os
 import re
 import stat
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from skillgym_action.history import StoreError, StoreText
 from skillgym_action.model.limits import MAX_STORE_BYTES, MAX_STORE_FILES, MAX_STORE_READ_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.system.files.checked_paths import REGULAR_FILE
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _as_store_error(title: str, what: str) -> Iterator[None]:
         raise StoreError(f"{title} cannot be {what}: {error.strerror or error}") from error
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class FolderStore:
     """A folder with a file for each run, which no other run ever writes to: nothing has to be locked."""
 
@@ -93,7 +93,7 @@ class FolderStore:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class FileStore:
     """One file. Who appends has a lock on it, so that lines of two jobs never mix."""
 

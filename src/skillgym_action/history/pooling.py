@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from skillgym_action.history.stored_lines import PASSED, EntryKey, ExecutionName
 from skillgym_action.model.judge_question import JudgeInfo
 from skillgym_action.model.judgement import Judgement
 from skillgym_action.model.limits import COMMIT_CHARACTERS, MAX_POOLED_RUNS
+from skillgym_action.model.records import record
 from skillgym_action.model.report import RunReport
 from skillgym_action.model.result import Attempt, CaseInputs, Result
 from skillgym_action.model.runner import Runner
@@ -32,7 +33,7 @@ MAX_NAMED_BRANCHES = 2  # that the runs of a baseline are of
 ENOUGH_POOLED_SESSIONS = 20  # after which no older run is added
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class BaselineKey:
     """An execution of this run. What is not known before its sessions is None in its key, and fits anything.
 
@@ -77,7 +78,7 @@ def baseline_keys_of(report: RunReport) -> list[BaselineKey]:
     ]
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Pool:
     """The entries of one execution, the newest first, until there are enough."""
 

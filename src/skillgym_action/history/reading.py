@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from skillgym_action.history import StoreError
 from skillgym_action.history.stored_lines import StoredExecution, parsed_line
+from skillgym_action.model.records import record
 from skillgym_action.system.clock import iso_timestamp
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ NOT_OURS = "no run writes that: look at who did, and remove it from the store"
 CLOCKS = "one of the two clocks is wrong: set that of this machine, or remove the line of the other from the store"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class BasePoint:
     """What counts as the base. ``branch``: the base branch; None: not known.
 
@@ -45,7 +45,7 @@ class BasePoint:
         return self.branch is None or run.branch == self.branch
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class BaseHistory:
     """The lines of the base, the newest first. ``others``: how many lines were read that are not of the base."""
 

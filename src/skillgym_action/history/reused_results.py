@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from skillgym_action.history.stored_lines import PASSED, StoredExecution
 from skillgym_action.model.dependencies import dependency_groups
 from skillgym_action.model.judgement import Failure, Judgement
+from skillgym_action.model.records import record
 from skillgym_action.model.result import Result, Reused, TriggerCounts
 from skillgym_action.model.verdicts import JUDGED, FailureClass
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class UnchangedRule:
     """Which stored results ``reuse: unchanged`` takes: of the same digest of everything, and not too old.
 
@@ -42,7 +42,7 @@ class UnchangedRule:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class UntouchedRule:
     """Which stored results ``changed-only`` takes: of the same case, if nothing of it has changed since.
 

@@ -7,13 +7,13 @@ is refused.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
 from skillgym_action.history import StoreError
 from skillgym_action.model.limits import MAX_STORED_SESSIONS
+from skillgym_action.model.records import record
 from skillgym_action.model.result import FINDINGS
 from skillgym_action.model.verdicts import ASSERTIONS_PASSED, JUDGED, Status
 from skillgym_action.results.mapping import (
@@ -190,7 +190,7 @@ class EntryKey(NamedTuple):
     plug_ins: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class StoredExecution:
     """An entry with the line that it is in."""
 

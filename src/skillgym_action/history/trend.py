@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from skillgym_action.history.reading import validated_lines
 from skillgym_action.history.stored_lines import PASSED, StoredExecution
+from skillgym_action.model.records import record
 from skillgym_action.model.trend import Conditions, TrendHistory, TrendName, TrendRun, TrendSample, TrendSeries
 from skillgym_action.system.files.globs import matches, matches_path_or_folder
 
@@ -21,7 +22,7 @@ MAX_TREND_SAMPLES = 300_000  # results of one execution in one run, of the newes
 MAX_TREND_EXECUTIONS = 500  # those of the newest runs
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendQuery:
     """Which runs and executions are wanted. ``now`` and ``since``: in UTC; ``since`` None: all runs.
 
@@ -48,7 +49,7 @@ class TrendQuery:
         )
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Collected:
     """What the lines that were read so far have, the newest first. Runs are distinguished by their group."""
 

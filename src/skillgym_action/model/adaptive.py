@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from skillgym_action.model.records import record
 
 Mode = Literal["screen", "side-by-side", "stored"]
 RegressionCheck = Literal["cleared", "not-confirmed", "confirmed", "side-by-side", "not-checked", "undecided"]
@@ -15,7 +16,7 @@ CONTROL_ARM = "base"  # the arm of the sessions with the files of the base commi
 RED: tuple[RegressionCheck, ...] = ("confirmed", "side-by-side", "not-checked")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RegressionLook:
     """One look at the sessions of a phase, after so many complete rounds of ``pairs`` pairs.
 
@@ -30,7 +31,7 @@ class RegressionLook:
     outcome: LookOutcome
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionCounts:
     """Sessions that were held: those of the screen, those of both sides; ``most``: how many there could have been."""
 
@@ -45,7 +46,7 @@ class SessionCounts:
         return self.screen + self.control + self.head
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SideCounts:
     """Passed and judged sessions of the control and of the head, of one pair or of several."""
 
@@ -55,7 +56,7 @@ class SideCounts:
     head_judged: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CheckedPair:
     """One case on one runner. ``beside``: its sessions side by side; None: there were none."""
 
@@ -65,14 +66,14 @@ class CheckedPair:
     beside: SideCounts | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Control:
     """What the head was run beside: the id of the base commit."""
 
     commit: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Adaptive:
     """The decision of a run with ``repeat: auto``. ``why``: the reason of the mode or of an undecided check.
 

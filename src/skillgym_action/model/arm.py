@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +23,7 @@ SKILL_LOADS = frozenset({"skill-trigger", "skill-used"})
 SKILL_ARMS: dict[str, SkillVersion] = {WITH_SKILL: "head", WITHOUT_SKILL: "none", OLD_SKILL: "base"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class OverlayFile:
     """A file that an arm adds to workspaces, or to homes of agents.
 
@@ -33,7 +35,7 @@ class OverlayFile:
     mode: int = 0o644
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SkillUnderTest:
     """A skill that is installed into the workspace of each session, where the runner's agent looks for skills.
 
@@ -49,7 +51,7 @@ class SkillUnderTest:
     origin: Path | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Arm:
     """One variant. Exactly one arm of a suite ``decides`` about status and exit code.
 

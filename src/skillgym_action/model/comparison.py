@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import ASSERTIONS_PASSED, JUDGED, Status
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RegressionVerdict = Literal["regression", "inconclusive", "no-regression-shown"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Samples:
     """``passed`` of ``judged`` sessions; the assertions of a passed one hold, whether that was expected or not."""
 
@@ -41,7 +41,7 @@ class Samples:
         return f"{self.passed} of {self.judged}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ResultPair:
     """The results of one execution in the baseline and in this run, with the samples that were compared."""
 
@@ -51,7 +51,7 @@ class ResultPair:
     samples_after: Samples
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RateChange:
     """The rates over the ``pairs`` that were judged both times; a pair is one case on one runner.
 
@@ -71,7 +71,7 @@ class RateChange:
         return self.before - self.after
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Coverage:
     """How much of the baseline was judged again.
 
@@ -91,7 +91,7 @@ class Coverage:
         return self.judged / self.planned if self.planned else 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Difference:
     """Something besides the agent's instructions that differs between baseline and run, such as a model.
 
@@ -104,7 +104,7 @@ class Difference:
     after: str | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Comparison:
     """What changed since the baseline.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING, Literal
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +29,7 @@ class NetworkMode(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class NetworkPolicy:
     """What a container may connect to. ``hosts``: for MODEL_ONLY and ALLOW_LIST only, and never empty there.
 
@@ -40,7 +42,7 @@ class NetworkPolicy:
     hosts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ContainerLimits:
     """Upper limits of one container; None: no limit.
 
@@ -54,7 +56,7 @@ class ContainerLimits:
     disk: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ContainerBuild:
     """An image to build. ``context``: an absolute folder; ``dockerfile``: relative to it. ``args``: build arguments."""
 
@@ -63,7 +65,7 @@ class ContainerBuild:
     args: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ContainerSpec:
     """The container of a case. Either ``image``, the name of one, or ``build`` is set.
 
@@ -81,7 +83,7 @@ class ContainerSpec:
 # --- what a sandbox can do, and what it returns -----------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SandboxCapabilities:
     """What a sandbox can do.
 
@@ -109,7 +111,7 @@ class SandboxCapabilities:
         return tuple(found)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class BuiltImage:
     """An image that is there. ``digest``: of its content, such as ``sha256:…``; the same content has the same digest.
 
@@ -126,7 +128,7 @@ class BuiltImage:
     volumes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class VolumeMount:
     """A named volume, mounted read-only at ``path``, which is absolute."""
 
@@ -134,7 +136,7 @@ class VolumeMount:
     path: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Owner:
     """The owner of files that are put into a container."""
 
@@ -142,7 +144,7 @@ class Owner:
     gid: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ContainerCommand:
     """A program to run in a container; data only.
 
@@ -161,7 +163,7 @@ class ContainerCommand:
     keep_processes: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ContainerChange:
     """An absolute path, of any text, that differs from the image. Folders that contain a change are changed, too."""
 
@@ -169,7 +171,7 @@ class ContainerChange:
     kind: Literal["added", "changed", "deleted"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RefusedConnection:
     """A connection that the network policy refused. ``target``: as the container wrote it, escaped."""
 

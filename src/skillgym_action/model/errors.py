@@ -19,12 +19,12 @@ Trouble of an agent or of the infrastructure is not raised: it is a value, ``ses
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.limits import MAX_CORRECTION_CANDIDATES
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ MAX_REMEDY_CHARACTERS = 1_000  # also of a key path
 MAX_CORRECTED_WORD_CHARACTERS = 100  # longer words are not taken for typing errors: comparing takes quadratic time
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Location:
     """A position in a file. ``path`` is relative to the repository root; ``line`` and ``column`` count from 1."""
 
@@ -47,7 +47,7 @@ class Location:
         return ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Problem:
     """A mistake in a file or an option: what, where, and what to do about it.
 

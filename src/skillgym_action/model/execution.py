@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Execution:
     """One case on one runner, in one arm if its suite has arms; with all of its sessions.
 
@@ -71,7 +73,7 @@ class Execution:
         return f"{self.case.id} [{self.runner.id}]{f' {self.arm.name}' if self.arm else ''}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Unrunnable:
     """An entry of the plan for an invalid case or suite: it becomes an errored result, without an agent."""
 
@@ -85,7 +87,7 @@ SelectedFor = Literal["input", "declared", "not-mapped", "configuration", "nothi
 lists for it; all cases, since no suite names it, or since it is a configuration file; no case."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SelectingFile:
     """A file that differs from the base, relative to the root of the repository; the ``executions`` that it selects."""
 
@@ -94,7 +96,7 @@ class SelectingFile:
     executions: frozenset[int]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CaseSelection:
     """The selected executions of a plan, by index, of ``total``.
 
@@ -121,7 +123,7 @@ class CaseSelection:
         return sorted(effective, key=lambda file: (file.reason not in SELECTS_ALL, -len(file.executions), file.path))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PlanContents:
     """The executions of a plan, and its invalid cases: their number, and the SHA-256 of ``names``, in hexadecimal."""
 
@@ -134,7 +136,7 @@ class PlanContents:
         return cls(executions=len(names), digest=sha256(json.dumps(names).encode()).hexdigest())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Plan:
     """What will run, and what cannot. Entries are numbered by ``index`` in the order in which reports show them.
 
@@ -163,7 +165,7 @@ Key = tuple[str, str, str, str | None]
 SELECTS_ALL: frozenset[SelectedFor] = frozenset({"not-mapped", "configuration"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SelectionSummary:
     """What reports say of a selection: ``selected`` executions of ``total``, for a ``reason`` in words.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from skillgym_action.model.execution import Execution
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ExpectedExecution:
     """What one execution will take. ``planned``: its repetitions; ``sessions``: these and expected retries.
 
@@ -36,7 +37,7 @@ class ExpectedExecution:
         return None if self.ms is None else self.ms * self.sessions
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PredictionInterval:
     """Where the total of the next run is expected. ``runs``: the stored runs that it was made of.
 
@@ -49,7 +50,7 @@ class PredictionInterval:
     level: float | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Expected:
     """The total of the executions for which it is known. ``unknown``: the others."""
 
@@ -58,7 +59,7 @@ class Expected:
     unknown: tuple[Execution, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Forecast:
     """What a plan will take. ``usd``: US dollars. ``ms``: wall time of the sessions in their schedule, on ``jobs``.
 

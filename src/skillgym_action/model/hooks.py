@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RepositoryFetch:
     """A command that fetches the repository at ``url`` and writes it, as a git bundle, to the file in ``REPO_BUNDLE``.
 
@@ -23,7 +24,7 @@ class RepositoryFetch:
 REPO_BUNDLE = "SKILLGYM_REPO_BUNDLE"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Hook:
     """A command. ``timeout`` is in seconds; ``cwd`` None: the workspace.
 
@@ -39,7 +40,7 @@ class Hook:
     fetch: RepositoryFetch | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Hooks:
     """Hooks of a suite or a runner: ``all`` run once per workspace, ``each`` once per session."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Usage
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ JUDGE_VARIABLES = {
 """API of a model's service -> the variables with its key and its address."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JudgeConfig:
     """Configuration of the judge. ``env`` contains secrets and is excluded from ``repr``.
 
@@ -43,7 +44,7 @@ class JudgeConfig:
     prices: Mapping[str, Price] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JudgeInfo:
     """The judge that answered, as results and reports show it.
 
@@ -57,7 +58,7 @@ class JudgeInfo:
     votes: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class QuotedText:
     """Untrusted text to judge. ``name`` is what the question calls it, such as ``final answer``."""
 
@@ -65,7 +66,7 @@ class QuotedText:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Question(Generic[T]):
     """A question to the judge.
 
@@ -79,7 +80,7 @@ class Question(Generic[T]):
     form: type[T]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Answer(Generic[T]):
     """The judge's answer: either ``content`` or ``trouble`` is set.
 
@@ -94,7 +95,7 @@ class Answer(Generic[T]):
     version: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ModelReply:
     """The model's answer to a program, in no form: either ``text`` or ``trouble`` is set.
 
@@ -108,7 +109,7 @@ class ModelReply:
     usage: Usage = field(default_factory=Usage)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Poll(Generic[T]):
     """The answers to one question. There are fewer than ``judge.votes`` if the others could not change the result."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from skillgym_action.model.errors import Location
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.verdicts import FailureClass, Status
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FollowUp:
     """A question that `explain` asks the agent after a failure. ``source``: where the suite defines it."""
 
@@ -19,7 +20,7 @@ class FollowUp:
     source: Location | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RaisedError:
     """An error that a check raised, as the suite's classifier gets it: ``message`` and ``stack`` as they were.
 
@@ -32,7 +33,7 @@ class RaisedError:
     broken: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Outcome:
     """One assertion's answer on one session.
 
@@ -64,7 +65,7 @@ class Outcome:
     votes: tuple[bool | None, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FunctionReply:
     """What a grading function of a suite program returned: a ``score`` and a ``name``.
 
@@ -78,7 +79,7 @@ class FunctionReply:
     evidence: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Failure:
     """Why an execution is not ``passed``. ``name``: type of the error; ``message``: one paragraph for people."""
 
@@ -87,7 +88,7 @@ class Failure:
     location: Location | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Judgement:
     """Status of one session or execution, with the reasons.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +15,7 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 _OPERATORS = ("and", "or", "not")
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class KeywordExpression:
     """Words that an id has to contain, in upper or lower case, combined with ``and``, ``or``, ``not`` and parentheses.
 

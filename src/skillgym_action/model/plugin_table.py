@@ -11,13 +11,13 @@ import site
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from skillgym_action.model.errors import PlugInError, SkillgymError
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -27,7 +27,7 @@ USABLE_NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")  # options fold the case of wo
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PlugIn:
     """An entry point of an installed package. ``kind``: that of its table, such as ``agents``.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.model.records import record
 from skillgym_action.model.totals import spending_of_arm, totals
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Verdict = Literal["passed", "failed", "inconclusive", "not-gated", "unverified"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SuitesFrom:
     """The folder of ``--suites-from``, from which the suites and the configuration were read.
 
@@ -46,7 +47,7 @@ class SuitesFrom:
     configuration_differs: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class LimitSettings:
     """Limits that the user set for all sessions: ``timeout`` in seconds, ``max_steps`` in model rounds; None: not set.
 
@@ -60,7 +61,7 @@ class LimitSettings:
     on_limit: Literal["failed", "errored"] = "failed"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AttemptShare:
     """The sessions of a report that an attempt ran, and their cost in US dollars, agent and judge; None: unknown.
 
@@ -92,7 +93,7 @@ class AttemptShare:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Decision:
     """The verdict on a run, with the reasons in words; shared by the terminal, reports, outputs and the exit code.
 
@@ -112,7 +113,7 @@ class Decision:
         return self.exit_code == ExitCode.PASSED and self.verdict != "unverified"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Links:
     """``repository`` is an address such as ``https://github.com/octo/skills``, ``run`` that of the workflow run.
 
@@ -136,7 +137,7 @@ class Links:
         return f"{self.repository}/commit/{quote(commit, safe='', errors='replace')}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RunReport:
     """A whole run; ``results`` are in the order of the plan; where suites have arms, those of the deciding arm.
 
@@ -224,7 +225,7 @@ ERROR_VERDICT = "error"
 """The step output ``verdict`` of a run that ended early."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RunWithoutReport:
     """Why a run ended early, in one or more problems. ``exit_code``: of the process.
 
@@ -236,7 +237,7 @@ class RunWithoutReport:
     reported: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JobAttempt:
     """An attempt of a job, which counts from 1: GitHub runs a job again in the same workflow run.
 

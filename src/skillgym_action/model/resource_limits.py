@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Final, Literal
 
 from skillgym_action.model.limits import MAX_PROCESS_LIMIT, MAX_RESOURCE_LIMIT_BYTES, MIN_RESOURCE_LIMIT_BYTES
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ class LimitError(ValueError):
         self.message, self.key = message, key
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ResourceLimits:
     """Upper limits of one session; None: no limit.
 

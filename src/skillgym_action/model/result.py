@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
 from skillgym_action.model.figures import distinct_texts
 from skillgym_action.model.limits import MAX_FINDINGS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Cost, Usage
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ BACKGROUND: Final = "background"
 EXIT: Final = "exit"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FindingKind:
     """What a finding says, and what follows from it.
 
@@ -87,7 +88,7 @@ FINDINGS: Mapping[FindingId, FindingKind] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Finding:
     """An API key in what the agent wrote, text that addresses the judge, or something of the session's environment.
 
@@ -108,7 +109,7 @@ class Finding:
         return FINDINGS[self.id].sentence.format(self.kind)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Attempt:
     """One session of an execution, as results list it.
 
@@ -132,7 +133,7 @@ class Attempt:
     phase: Phase | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TriggerCounts:
     """The runs of a trigger query: a skill under test was ``loaded`` in so many of those ``judged``."""
 
@@ -141,7 +142,7 @@ class TriggerCounts:
     judged: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Reused:
     """Where a reused result is from: the run of ``commit`` that began ``at`` (ISO 8601, in UTC).
 
@@ -156,7 +157,7 @@ class Reused:
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CaseInputs:
     """Digests, the first 16 hexadecimal digits of a SHA-256 each.
 
@@ -180,7 +181,7 @@ class CaseInputs:
         return (self.prompt, self.assertions) == (other.prompt, other.assertions)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Quarantine:
     """Why an execution decides nothing. ``expires``: the last day, ``YYYY-MM-DD`` in UTC; ``issue``: an address.
 
@@ -193,7 +194,7 @@ class Quarantine:
     issue: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Result:
     """The result of an execution.
 
@@ -246,7 +247,7 @@ class Result:
         return any(arm.name == self.arm and not arm.decides for arm in self.suite.arms)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionResult:
     """The result of one session.
 
@@ -277,7 +278,7 @@ def findings_of_kind(findings: Iterable[Finding], id_: str) -> tuple[Finding, ..
     return tuple([finding for finding in findings if finding.id == id_])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class QuarantineEntry:
     """An entry of the quarantine file. ``suite``, ``case`` and ``runner`` are glob patterns; None fits all."""
 
@@ -297,7 +298,7 @@ class QuarantineEntry:
         return Quarantine(reason=self.reason, owner=self.owner, expires=self.expires.isoformat(), issue=self.issue)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class QuarantineFile:
     """The entries of a quarantine file that can be used, and a warning for each of the others."""
 

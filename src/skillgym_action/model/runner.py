@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.hooks import NO_HOOKS, Hooks
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from skillgym_action.model.errors import Problem
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import Trouble
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Runner:
     """A configured agent; promptfoo calls it a provider, AgentV a target.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +24,7 @@ Way = Literal["key", "cloud", "login"]
 Billing = Literal["key", "cloud", "plan"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Account:
     """How an agent gets an account at the service of its model.
 
@@ -49,7 +51,7 @@ class Account:
 NO_ACCOUNT = Account()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AgentConfig:
     """The agent of a runner, as configured. ``env`` contains secrets and is excluded from ``repr``.
 
@@ -75,7 +77,7 @@ class AgentConfig:
     account: Account = NO_ACCOUNT
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CaseAgentSettings:
     """What a case asks of its agent; ``env`` is for any agent, the rest for those that can.
 
@@ -96,7 +98,7 @@ class CaseAgentSettings:
 NO_CASE_SETTINGS = CaseAgentSettings()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Session:
     """One conversation with an agent, before it starts. Paths are absolute.
 
@@ -128,7 +130,7 @@ class Session:
     plugins: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Identity:
     """The user that a program runs as.
 
@@ -142,7 +144,7 @@ class Identity:
     is_own: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Invocation:
     """A process to start; data only.
 
@@ -191,7 +193,7 @@ class Watcher(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionPlaces:
     """The folders of a session by the paths that its programs use: in a container they are others than the tool's."""
 
@@ -247,7 +249,7 @@ class Output(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Capture:
     """What the operating system saw of a process.
 
@@ -267,7 +269,7 @@ class Capture:
     logs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Progress:
     """Progress of an agent, read from one line of its output.
 
@@ -297,7 +299,7 @@ PARTIAL_REPORT = "partial-report.json"
 PARTIAL = "partial"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoredText:
     """A file, or its beginning and its end. ``left_out``: bytes between the two, None if ``head`` is the whole file."""
 
@@ -307,7 +309,7 @@ class StoredText:
     left_out: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionArtifacts:
     """The artifacts of a session, without secrets. Apart from that nothing in them is trusted.
 

@@ -6,14 +6,16 @@ same names are written in camelCase.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RoundUsage:
     """Tokens of one model round, defined as in ``Usage``. Unknown is None, not zero."""
 
@@ -23,7 +25,7 @@ class RoundUsage:
     cache_tokens: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Message:
     """A message. ``phase`` is None for messages of the user; ``at``: ISO 8601, here and in all events.
 
@@ -38,7 +40,7 @@ class Message:
     type: Literal["message"] = "message"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ToolCall:
     """A call of a tool; ``tool`` is the agent's own name for it. ``usage``: as in ``Message``."""
 
@@ -50,7 +52,7 @@ class ToolCall:
     type: Literal["toolCall"] = "toolCall"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ToolResult:
     """The output of a tool. ``failed``: whether it reported an error; None: the agent does not say that it did."""
 
@@ -61,7 +63,7 @@ class ToolResult:
     type: Literal["toolResult"] = "toolResult"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Command:
     """A shell command that the agent ran. ``exit_code`` is None if the agent does not report it."""
 
@@ -71,7 +73,7 @@ class Command:
     type: Literal["command"] = "command"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FileRead:
     """A file the agent read; an absolute path."""
 
@@ -80,7 +82,7 @@ class FileRead:
     type: Literal["fileRead"] = "fileRead"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FileWrite:
     """A file the agent wrote; an absolute path."""
 
@@ -89,7 +91,7 @@ class FileWrite:
     type: Literal["fileWrite"] = "fileWrite"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SkillSignal:
     """A skill that the agent loaded explicitly; ``signal``: how."""
 
@@ -99,7 +101,7 @@ class SkillSignal:
     type: Literal["skillSignal"] = "skillSignal"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Raw:
     """A line that the agent's adapter does not know: kept, never an error."""
 
@@ -130,7 +132,7 @@ Answered = Literal["loaded", "rounds"]
 """Why the session of a trigger query was ended: a skill was loaded, or none was in the model rounds that it has."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class UsageSource:
     """Where the numbers of a ``Usage`` come from: tokens counted by the provider, or characters only."""
 
@@ -139,7 +141,7 @@ class UsageSource:
     reasoning: Source
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Usage:
     """Tokens, with the same definitions for all agents. Unknown is None, not zero.
 
@@ -167,7 +169,7 @@ def _source(tokens: int | None) -> Source:
     return "chars" if tokens is None else "provider"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Cost:
     """US dollars. ``source``: reported by the agent, or computed from tokens and prices."""
 
@@ -175,7 +177,7 @@ class Cost:
     source: Literal["reported", "computed", "unknown"] = "unknown"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Price:
     """US dollars per million tokens. ``cached``: of input from a cache; None: the price of other input."""
 
@@ -184,7 +186,7 @@ class Price:
     cached: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Trouble:
     """Why assertions do not decide a session: an infrastructure failure, or a failure of the agent's own.
 
@@ -196,7 +198,7 @@ class Trouble:
     retry_after: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class McpServer:
     """An MCP server of a session; ``status``: the last one in the agent's words; of a complaint only, ``failed``."""
 
@@ -204,7 +206,7 @@ class McpServer:
     status: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Transcript:
     """What an agent's adapter read from its output; ``normalise`` makes a ``SessionReport`` of it.
 
@@ -237,7 +239,7 @@ class Transcript:
     exit_note: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SkillDetection:
     """A skill that the session used, with confidence and evidence."""
 
@@ -246,7 +248,7 @@ class SkillDetection:
     evidence: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ObservedFiles:
     """Absolute paths of files that the agent read, with a tool or a shell command."""
 
@@ -254,7 +256,7 @@ class ObservedFiles:
     observed_skill_reads: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AgentRef:
     """The agent of a session."""
 
@@ -262,7 +264,7 @@ class AgentRef:
     model: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RunnerRef:
     """The runner of a session; ``path_key``: its folder in the artifacts."""
 
@@ -271,7 +273,7 @@ class RunnerRef:
     agent: AgentRef
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionReport:
     """What the agent did, in one form for all agents. Assertions see it and the workspace, nothing else.
 

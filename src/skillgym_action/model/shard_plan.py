@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ def key_of_result(result: Result) -> Key | None:
     return (result.suite.path, result.case_id, result.runner.id, result.arm) if result.runner else None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class WholePlan:
     """What the shards of one run have in common: ``executions`` and ``digest`` of all of them as in ``PlanContents``.
 
@@ -38,7 +39,7 @@ class WholePlan:
     retry: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PlannedExecution:
     """An execution of a shard. ``digest``: of what its sessions depend on; ``seconds``: expected for all of them.
 
@@ -60,7 +61,7 @@ class PlannedExecution:
         return f"{self.suite} {self.case} [{self.runner}]{f' {self.arm}' if self.arm else ''}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PlannedShard:
     """``shard``: such as ``3/64``. ``seconds``: how long its job is expected to run sessions.
 
@@ -73,7 +74,7 @@ class PlannedShard:
     executions: tuple[PlannedExecution, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ShardPlan:
     """All shards in their order. ``jobs``: sessions that run at once in each; ``target``: the seconds asked for.
 

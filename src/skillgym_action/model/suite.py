@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.hooks import NO_HOOKS, Hooks
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import CaseAgentSettings
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Bootstrap:
     """A command that prepares a workspace before the agent starts. ``timeout`` is in seconds."""
 
@@ -29,7 +30,7 @@ class Bootstrap:
     env: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SkillSettings:
     """The section ``skills`` of the configuration.
 
@@ -43,7 +44,7 @@ class SkillSettings:
     trigger_rounds: int = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TriggerRule:
     """How the sessions of a query are run that asks whether a skill is loaded.
 
@@ -59,7 +60,7 @@ class TriggerRule:
     rounds: int = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrialRule:
     """How several sessions of a case become one score, as AgentV's ``trials`` do.
 
@@ -72,7 +73,7 @@ class TrialRule:
     cost_limit: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class InputFile:
     """A file, or a folder with everything in it, that is copied into workspaces.
 
@@ -86,7 +87,7 @@ class InputFile:
     read_only: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class WorkspaceSpec:
     """Where the agents of a suite work.
 
@@ -118,7 +119,7 @@ class WorkspaceSpec:
     root: Path | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CaseConversation:
     """What is said to the agent, one turn after the other, each after its reply.
 
@@ -149,7 +150,7 @@ class CaseConversation:
         return (*system, *others[-2 * self.window :])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class BenchmarkCase:
     """A prompt, its assertions, and its own settings. None: not set.
 
@@ -197,7 +198,7 @@ class BenchmarkCase:
     solution: ContainerSolution | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Invalid:
     """An invalid case, or an invalid suite if ``case_id`` is None: reported as errored, never dropped."""
 
@@ -223,7 +224,7 @@ SuiteChange = Literal["differs", "added"]
 """How a suite of stored results differs from the base commit: another digest or none, or no such suite there."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class BenchmarkSuite:
     """Cases, and what they share. ``path`` is relative to the repository root; ``file`` is absolute.
 
@@ -258,7 +259,7 @@ class BenchmarkSuite:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FoundSuite:
     """A suite file that was found. ``path``: relative to the repository root, or absolute outside of it.
 
@@ -271,7 +272,7 @@ class FoundSuite:
     parts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class NotASuite:
     """Why a file is not run. ``near_miss``: it was probably meant as a suite, so that it becomes a warning."""
 
@@ -280,7 +281,7 @@ class NotASuite:
     near_miss: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Discovery:
     """The files that a search for suites has found.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Trouble
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ METRIC_FIELDS: dict[Metric, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Snapshot:
     """One entry of the snapshot file. ``value``: tokens of ``metric``; ``updated_at``: ISO 8601, UTC."""
 
@@ -40,7 +40,7 @@ class Snapshot:
         return f"{self.case_id}::{self.runner_id}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Tolerance:
     """How much more than the snapshot is allowed, in tokens and in percent. If both are set, the smaller one counts."""
 
@@ -56,7 +56,7 @@ class Tolerance:
         return min(limits)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SnapshotConfig:
     """Configuration of token snapshots. ``path``: the snapshot file; ``display_path``: its path in messages.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.comparison import is_flaky, samples_by_case
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Usage
 from skillgym_action.model.verdicts import GREEN, JUDGED, Status
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_tokens", "total_tokens")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Totals:
     """Sums over results. Cost, tokens, time and retries also count the executions of arms that do not decide.
 
@@ -66,7 +66,7 @@ class Totals:
         return float(sum(Fraction(number, judged) for judged, number in passed.items()) / len(self.cases))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ArmSpending:
     """What all executions of an arm took. ``duration_ms``: of all of their ``sessions``; ``tokens``: as in ``Totals``.
 

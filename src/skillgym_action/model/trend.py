@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +39,7 @@ class Conditions(NamedTuple):
     plug_ins: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendRun:
     """A run, with all of its jobs: when the first began, in UTC; ``link``: of the workflow run, http or https."""
 
@@ -68,7 +70,7 @@ class TrendName(NamedTuple):
     runner: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendSeries:
     """A case on a runner over time, the oldest sample first. ``expected_fail``: as in its newest run."""
 
@@ -78,7 +80,7 @@ class TrendSeries:
     quarantine: Quarantine | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendHistory:
     """What a store has. ``runs``: the oldest first. ``digests``: suite path -> position of a run -> digest of its file.
 
@@ -112,7 +114,7 @@ class ConditionChange(NamedTuple):
     cases: int = 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendMark:
     """What changed between a run and the one before it that has results. ``run``: position of the first one after."""
 
@@ -120,7 +122,7 @@ class TrendMark:
     changes: tuple[ConditionChange, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendPoint:
     """Results of one run, or of ``runs`` runs of one period in which nothing changed: from ``first`` to ``last``.
 
@@ -142,7 +144,7 @@ class TrendPoint:
     ms: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendLine:
     """Points and marks, the oldest first. ``points_left_out``, ``marks_left_out``: older ones that are not among them.
 
@@ -156,7 +158,7 @@ class TrendLine:
     marks_left_out: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class HalvesDifference:
     """A case on a runner in the earlier and the later half of the runs.
 
@@ -172,7 +174,7 @@ class HalvesDifference:
     changed: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendGroup:
     """Several cases together: those of a suite on a runner, or of all suites on it if ``suite`` is None."""
 
@@ -181,7 +183,7 @@ class TrendGroup:
     line: TrendLine
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendExecution:
     """A case on a runner."""
 
@@ -189,7 +191,7 @@ class TrendExecution:
     line: TrendLine
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Trend:
     """Everything that the page and the document of ``trend`` have.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from skillgym_action.model.records import record
 
 UpliftVerdict = Literal["helps", "hurts", "no-difference-shown", "too-few-cases", "nothing-compared"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Spent:
     """A sum over the same cases in both arms, and its ratio; None: unknown for at least one session."""
 
@@ -23,7 +24,7 @@ class Spent:
         return self.deciding / self.other
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ArmCase:
     """A case that was judged in both arms, with the mean share of assertions that hold over its sessions, 0 to 1."""
 
@@ -32,7 +33,7 @@ class ArmCase:
     other: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ArmAssertion:
     """An assertion of a case, by its name."""
 
@@ -40,7 +41,7 @@ class ArmAssertion:
     assertion: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Uplift:
     """The arm that decides, compared with another one, over the cases of a suite on one runner.
 

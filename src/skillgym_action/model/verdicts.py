@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
+
+from skillgym_action.model.records import record
 
 
 class Status(StrEnum):
@@ -32,7 +33,7 @@ NOT_BY_ASSERTIONS = frozenset({LIMIT, MODEL})
 """Origins of sessions that failed whatever their assertions say."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TroubleKind:
     """What follows from one kind of trouble.
 
@@ -216,7 +217,7 @@ TROUBLES: dict[str, TroubleKind] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FailureClass:
     """A group of failures with one cause. ``id`` is stable, ``label`` is for people."""
 

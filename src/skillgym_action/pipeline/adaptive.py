@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from skillgym_action.model.adaptive import CONTROL_ARM, Control
 from skillgym_action.model.comparison import Samples, samples_of
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.pipeline.control import (
     NOT_IN_CLONE,
     ControlSessions,
@@ -40,7 +41,7 @@ STORING_REPETITIONS, LATER_REPETITIONS = 5, 2  # of runs that write to the store
 _AUTO = "--repeat auto"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Beside:
     """What is run beside the plan. ``controls``: sessions of the base commit, which are no results of the run.
 

@@ -6,10 +6,11 @@ into workspaces, and the runners.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.pipeline.stages.discover import discover
 from skillgym_action.sessions.hooks import workspace_spec
 from skillgym_action.workspaces.control_files import ControlFiles
@@ -31,7 +32,7 @@ ON_WORKERS = "sessions run on workers, which have no files of the base commit"
 ARMS_DIFFER = "files of arms differ from the base commit"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ControlSessions:
     """The executions with the files of ``commit``, by the indexes of those of the head.
 

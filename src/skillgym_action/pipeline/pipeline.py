@@ -6,12 +6,13 @@ The command `report` runs the last part for stored runs: merge -> report -> gate
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
+from skillgym_action.model.records import record
 from skillgym_action.model.report import LimitSettings
 from skillgym_action.pipeline.adaptive import base_beside, beside, judged_again, with_gate
 from skillgym_action.pipeline.checks import (
@@ -159,7 +160,7 @@ def plan_run(services: Services, runners: tuple[Runner, ...], options: Options) 
         return Plan(suites=suites, runners=runners, executions=(), unrunnable=())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PlannedRun:
     """What would run: the plan, without the ``reused`` executions whose results would be taken from the store.
 

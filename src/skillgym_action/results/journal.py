@@ -7,10 +7,11 @@ to run commands, and its result, as ``results.json`` has it.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.records import record
 from skillgym_action.model.version import __version__
 from skillgym_action.results.results_file import json_line, result_row
 from skillgym_action.system.clock import iso_timestamp
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 BASE_COMMIT = "base-commit"  # of the settings in a journal: the commit beside which the run is held
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JournalHead:
     """How a run began. ``settings``: what finished sessions and missing ones should have in common.
 
@@ -60,7 +61,7 @@ class JournalHead:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionCosts:
     """What sessions on a runner of a suite cost, agent and judge each; None: unknown."""
 
@@ -69,7 +70,7 @@ class SessionCosts:
     costs: tuple[float | None, float | None]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Journal:
     """The journal of this run: when it began and, if it was resumed, its earlier sessions.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from sys import intern
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
 from skillgym_action.model.errors import Location, Problem, UsageError
+from skillgym_action.model.records import record
 from skillgym_action.model.report import JobAttempt
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.verdicts import TROUBLES, Status
@@ -124,7 +125,7 @@ class SessionEntry(MappedModel):
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+@record(eq=False)
 class EndedSession:
     """A session that has ended, as a line of the journal has it: a third of the memory of its validated entries.
 
@@ -156,7 +157,7 @@ class EndedSession:
         return self.result.status is not Status.SKIPPED and not cannot_work
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class JournalContents:
     """The content of a journal. ``sessions``: those that count, ``all``: also those that only count as costs.
 

@@ -7,7 +7,6 @@ where the noun has its value: in the attribute of the same name, or in the one t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -17,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, Val
 from pydantic.alias_generators import to_camel
 
 from skillgym_action.model.limits import MAX_STORED_SESSIONS
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import Status
 
 # An attribute of every object: read in place of a value that is computed, and as the last one, which is dropped, since
@@ -29,7 +29,7 @@ def read(model: type[MappedModel], entry: MappedModel, **more: object) -> Any:
     return _reader(model)(entry, more)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FieldSource:
     """Where the noun has a field's value; part of the field's annotation.
 

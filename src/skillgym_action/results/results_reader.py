@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain, islice
 from math import isclose
 from pathlib import Path
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.limits import MAX_QUOTED_VALUE_CHARACTERS, MAX_RESULTS_ERRORS, MAX_RESULTS_ROWS
+from skillgym_action.model.records import record
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.suite import BenchmarkSuite
@@ -77,7 +78,7 @@ _MOST = StreamLimits(
 )
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class SuiteRows:
     """A suite of a results file with its results in the order of the file."""
 
@@ -87,7 +88,7 @@ class SuiteRows:
     quarantined: list[Result] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoredResults:
     """The content of a results file. ``head`` has everything but suites and warnings.
 

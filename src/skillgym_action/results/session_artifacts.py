@@ -6,10 +6,11 @@ import json
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.limits import MAX_ARTIFACT_CONTAINERS, MAX_ARTIFACT_MEMBERS, MAX_ARTIFACT_VALUES
+from skillgym_action.model.records import record
 from skillgym_action.model.session import NOT_STORED, PARTIAL_REPORT, REPORT, SessionArtifacts, StoredText
 from skillgym_action.results.run_files import entries_of, is_folder, read_ends, read_file
 from skillgym_action.text.documents.json_text import Extent, refuse_large
@@ -35,7 +36,7 @@ _LOG = re.compile(
 _QUESTION = re.compile(r"judge-(\d{1,6})\.json")
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class ArtifactRoot:
     """A run directory: ``parts`` below ``folder``, which is trusted. No link is followed from there on."""
 
@@ -47,7 +48,7 @@ class ArtifactRoot:
         object.__setattr__(self, "path", os.path.join(self.folder, *self.parts))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RunArtifacts:
     """Fulfils ``model.session.ArtifactSource``.
 
@@ -89,7 +90,7 @@ class RunArtifacts:
         return NOT_STORED
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _SessionFolder:
     folder: Path
     parts: tuple[str, ...]

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from errno import ELOOP, ENAMETOOLONG
 from itertools import takewhile
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.adaptive import CONTROL_ARM
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import MAX_QUOTED_VALUE_CHARACTERS, MAX_RESULTS_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.verdicts import ASSERTIONS_PASSED, GREEN, JUDGED
@@ -73,7 +74,7 @@ class NoSuchRunError(UsageError):
     """A name of a run, or a pattern, that nothing in the file system has."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoredRun:
     """Which cases ran, as (suite path, case id); runners that play their sessions.
 
@@ -180,7 +181,7 @@ def baseline(path: Path, cwd: Path) -> RunReport | None:
 # --- which files ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _Named:
     """A results file: ``parts`` below a trusted folder; ``shown`` is how messages name it."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.arm_cases import assertion_results
 from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.records import record
 from skillgym_action.model.result import Attempt, Result, SessionResult
 from skillgym_action.model.session_report import Cost
 from skillgym_action.model.verdicts import TROUBLES, Status
@@ -123,7 +124,7 @@ def not_continued(reason: str) -> Problem:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class OfExecution:
     """An execution, and the journal of an earlier attempt.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from skillgym_action.model.adaptive import Adaptive, CheckedPair, SessionCounts, SideCounts
 from skillgym_action.model.comparison import Samples
 from skillgym_action.model.figures import dollars
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import ASSERTIONS_PASSED, JUDGED, Status
 from skillgym_action.results.statistics.adaptive import MOST_SESSIONS, PairSessions, decide
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 NOTHING_DIFFERS = "nothing that agents see differs from the base commit"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AdaptiveRule:
     """How a run decides. ``heads``: the executions that are compared, with their samples in the store.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import SandboxError
 from skillgym_action.model.limits import COMMAND_TAIL_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Ending
 from skillgym_action.system.clock import wait_readable
 from skillgym_action.system.files.bundle import BundleError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from skillgym_action.workspaces.workspace import SessionWorkspace
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class CommandRun:
     """The result of a command; implements ``model.assertion.CommandResult``."""
 
@@ -51,7 +52,7 @@ class CommandRun:
         return self.capture.stdout.tail(COMMAND_TAIL_BYTES) + self.capture.stderr.tail(COMMAND_TAIL_BYTES)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionCaseContainer:
     """``logs``: returns the files for the output of the next program."""
 

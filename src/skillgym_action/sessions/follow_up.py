@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ EXPLAIN = "explain.json"
 HOME = "session-home"
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class FollowUpRecord:
     """What `explain` needs to resume a session.
 

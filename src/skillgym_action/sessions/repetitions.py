@@ -5,11 +5,12 @@ Repetitions are samples: all of them run, whatever became of the ones before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.judgement import Failure, Judgement
 from skillgym_action.model.limits import MAX_RETRY_WAIT_SECONDS
+from skillgym_action.model.records import record
 from skillgym_action.model.report import AttemptShare, sum_of_costs
 from skillgym_action.model.result import (
     TriggerCounts,
@@ -333,7 +334,7 @@ def attempt_shares(journal: Journal, sessions: Iterable[SessionResult]) -> tuple
     return tuple(shares[number] for number in sorted(shares))
 
 
-@dataclass(eq=False, slots=True)
+@record(frozen=False, kw_only=False, eq=False)
 class ExecutionProgress:
     """An execution and its sessions so far.
 

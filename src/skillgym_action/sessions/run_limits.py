@@ -10,7 +10,7 @@ import math
 import threading
 from collections import deque
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from skillgym_action.agents.output.providers import provider_of_model, provider_
 from skillgym_action.model.figures import dollars
 from skillgym_action.model.judgement import Judgement
 from skillgym_action.model.limits import MAX_RETRY_WAIT_SECONDS
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import RED, TROUBLES, UNKNOWN_COST, Status
 from skillgym_action.text.words import counted
 
@@ -59,7 +60,7 @@ def provider_of(agent: AgentConfig, model: str | None) -> str | None:
     return (provider_of_url(address) if address else None) or named
 
 
-@dataclass(eq=False, slots=True)
+@record(frozen=False, kw_only=False, eq=False)
 class ProviderSlots:
     """The slots of one provider. Not thread-safe; times are seconds of the monotonic clock.
 
@@ -114,7 +115,7 @@ class ProviderSlots:
             self._quiet_since += minutes * PROVIDER_RECOVERY_SECONDS
 
 
-@dataclass(eq=False, slots=True)
+@record(frozen=False, kw_only=False, eq=False)
 class ProviderSlot:
     """The slot of one session at a time at its provider. Thread-safe.
 
@@ -259,7 +260,7 @@ class ProviderLimits:
         return SerialGroupQueue(tuple(queues.values()))
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class SerialGroupQueue:
     """Serial groups by the provider of their first execution, each with its number in the order of the plan."""
 

@@ -9,7 +9,7 @@ import json
 import re
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +18,7 @@ from skillgym_action.agents.output.agent_output import total, total_usage
 from skillgym_action.model.arm_cases import assertion_results
 from skillgym_action.model.errors import OutputError
 from skillgym_action.model.json_codec import to_json
+from skillgym_action.model.records import record
 from skillgym_action.model.result import Attempt, Result, SessionResult
 from skillgym_action.model.session import (
     NEVER_RAN,
@@ -100,7 +101,7 @@ def run_session(
     return _SessionRun(services, execution, (repetition, number), options, before_judging).run()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _AgentRun:
     """What the agent did. ``records``: copies of the CLI's own records of the session."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from skillgym_action.agents.output.lenient_json import visible_line
 from skillgym_action.agents.output.skill_loads import LoadWatch
 from skillgym_action.agents.output.trouble_signs import kind_of_text, trouble_of_signal
 from skillgym_action.model.figures import dollars
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Ending, Progress
 from skillgym_action.model.session_report import (
     Command,
@@ -40,7 +40,7 @@ SUPERVISOR_LOST = "the supervisor of the session's programs was killed, so it is
 ENDED_CODES = frozenset({130, 137, 143})  # what shells report for SIGINT, SIGKILL and SIGTERM
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Silence:
     """The end of an agent's output: ``seconds`` since the last line that is not about a failed call of the service.
 

@@ -6,7 +6,7 @@ Paths become absolute; observed reads, detected skills, total tokens and cost ar
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from skillgym_action.agents.output.models import asked_model, other_models
 from skillgym_action.agents.output.prices import cost_usd, price_of
 from skillgym_action.agents.output.skills import detected_skills, skill_of
 from skillgym_action.model.limits import MAX_EVIDENCE_COMMAND_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import (
     Command,
     Cost,
@@ -160,7 +161,7 @@ def _last_answer(events: tuple[Event, ...]) -> str:
     return ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AgentOutput:
     """The output of an agent for one prompt, in files that are read again once they are redacted."""
 

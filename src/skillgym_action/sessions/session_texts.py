@@ -7,9 +7,10 @@ anything is made of them: an assertion that has read a secret is evaluated again
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.workspaces.workspace import WorkspaceFiles
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 NOT_SHOWN = "not shown: a secret decides this"
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Reports:
     """The report of a session without secrets, and as it is; the same object if it has none."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import ConfigError
 from skillgym_action.model.limits import MAX_ARM_BYTES, MAX_ARM_FILES
+from skillgym_action.model.records import record
 from skillgym_action.settings.configuration_file import resolved_env
 from skillgym_action.system.files.checked_paths import PathRefusedError
 
@@ -28,7 +28,7 @@ SKILL_WORDS = {"with": "with_skill", "without": "without_skill", "old": "old_ski
 """Words for the arms of suites of skills, and their names."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ArmOptions:
     """In which arms suites run.
 

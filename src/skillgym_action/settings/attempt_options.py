@@ -6,10 +6,10 @@ import hashlib
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.records import record
 from skillgym_action.model.report import JobAttempt
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ PART_CHARACTERS = 16
 _NO_VALUES = ("", "null", "{}")  # what GitHub has as the matrix of a job without one
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AttemptOptions:
     """``auto``: continue the run of an earlier attempt of ``job``. ``job`` is None outside of a job on GitHub."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import MAX_ARTIFACT_RUNS
+from skillgym_action.model.records import record
 from skillgym_action.settings.configuration import with_configured
 from skillgym_action.settings.context import refuse_written
 from skillgym_action.settings.option_types import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.settings import Settings
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoreOptions:
     """A store. ``path``: absolute, of a folder or file; None: the store is not one.
 
@@ -50,7 +50,7 @@ class StoreOptions:
     optional: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SuiteComparison:
     """How stored results are compared with the checkout.
 
@@ -64,7 +64,7 @@ class SuiteComparison:
     without_checkout: Literal["error", "warning", "nothing"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ReportOptions:
     """``baseline``: absolute path of a run directory or results file; ``named``: the path as the user wrote it.
 
@@ -129,7 +129,7 @@ def store_options(settings: Settings, config: Config, context: LaunchContext) ->
     return StoreOptions(kind="path", named=path, path=absolute, asked=settings.store_write, reports=reports)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ReuseOptions:
     """``max_age``: of results of unchanged executions that are reused. ``why_not``: why nothing is, if so."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.records import record
 from skillgym_action.settings.suite_options import discover_options
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ CONFIGURATION_NAMES = ("skillgym.config.*", "**/skillgym.config.*")
 WORKFLOWS = ".github/workflows"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class DeclaredInput:
     """An entry of ``inputs``: a change of ``files`` selects ``suites``, both patterns; (): no suite depends on them."""
 
@@ -27,7 +27,7 @@ class DeclaredInput:
     suites: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ChangedOptions:
     """How the executions are selected that a change touches.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from skillgym_action.model.errors import ConfigError, Location, Problem, UsageError
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.limits import MAX_CONFIGURATION_BYTES, MAX_PATTERN_CHARACTERS, MAX_QUARANTINE_TEXT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.result import QuarantineEntry, QuarantineFile
 from skillgym_action.settings.configuration import ConfigFile
 from skillgym_action.settings.option_types import BASE_BASELINE, PATH_STORE, REMOVED, STORED_BASELINE
@@ -50,7 +51,7 @@ REFERENCE = re.compile(r"\$\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")
 EXPRESSION = re.compile(GITHUB_EXPRESSION)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Config:
     """A configuration file and its folder, which relative paths start from; ``path`` is None without a file.
 

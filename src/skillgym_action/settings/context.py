@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.records import record
 from skillgym_action.system.files.checkout import Checkout
 from skillgym_action.system.processes.github_job import is_github_job
 from skillgym_action.text.redaction import Redactor
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.github.event import GitHubEvent
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Job:
     """The GitHub job that the action runs in.
 
@@ -47,7 +48,7 @@ class Job:
     matrix: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class LaunchContext:
     """Working directory, root of the repository around it, environment at the start, and job.
 

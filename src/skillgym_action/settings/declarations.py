@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from skillgym_action.model.records import record
 
 
 class HelpGroup(StrEnum):
@@ -21,7 +22,7 @@ class HelpGroup(StrEnum):
     GENERAL = "General"
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Setting:
     """What each field of ``Settings`` declares.
 
@@ -44,7 +45,7 @@ class Setting:
     input: str | bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Option:
     """The command-line option ``--field-name`` of a field of ``Settings``, and its environment variable.
 

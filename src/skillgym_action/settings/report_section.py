@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from skillgym_action.model.errors import ConfigError, SkillgymError
 from skillgym_action.model.limits import MAX_CONFIGURATION_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.settings.configuration import ReportSection
 from skillgym_action.settings.configuration_file import KINDS, configuration_path
 from skillgym_action.text.documents.documents import read_document
@@ -23,7 +24,7 @@ _COMMENT_ID = re.compile(r"comment_?id", re.IGNORECASE)
 _SECTION = re.compile(r"report|comment", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class KnownReportSection:
     """The known part of the section.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import ConfigError
+from skillgym_action.model.records import record
 from skillgym_action.suites.container_section import ContainerKeyError, container_spec
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.settings import Settings
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SandboxOptions:
     """``type``: what makes containers; ``none``: suites that ask for one are refused.
 

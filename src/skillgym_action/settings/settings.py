@@ -5,7 +5,7 @@ Precedence: option or input, then environment, then configuration file, then the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import (
@@ -25,6 +25,7 @@ from skillgym_action.github.options import CommentMode, CommentWhen, StatusMode
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.keyword_expression import KeywordExpression, parse_keywords
+from skillgym_action.model.records import record
 from skillgym_action.reports import FOLDER_REPORTS, REPORTERS
 from skillgym_action.settings.declarations import (
     CONFIGURED,
@@ -596,7 +597,7 @@ class Settings(BaseModel):
         return known_word(value, words) if words and value is not None else value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ExecuteOptions:
     """What the stage ``execute`` gets: ``Settings`` says what its fields mean. Defaults stand here.
 

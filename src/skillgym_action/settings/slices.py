@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import (
@@ -11,6 +11,7 @@ from skillgym_action.model.limits import (
     DEFAULT_WORKER_WAIT_SECONDS,
     MAX_ENGINE_SESSIONS,
 )
+from skillgym_action.model.records import record
 from skillgym_action.model.resource_limits import ResourceLimits
 from skillgym_action.model.result import QuarantineFile
 from skillgym_action.reports import OUTPUT_FILE
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT = 120.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ShardOptions:
     """``stored``: the plan that says what each shard has. ``max_cost``: of all shards together, in US dollars."""
 
@@ -49,7 +50,7 @@ class ShardOptions:
     max_cost: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PlanOptions:
     """Filters and limits. ``timeout`` (seconds) wins over that of cases; ``default_timeout`` is for cases without one.
 
@@ -81,7 +82,7 @@ class PlanOptions:
     adapt: Callable[[tuple[BenchmarkSuite, ...]], tuple[BenchmarkSuite, ...]] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class InstallAgentsOptions:
     """``install_agents``: install missing CLIs through npm. ``login``: the caller is at this machine."""
 
@@ -89,7 +90,7 @@ class InstallAgentsOptions:
     login: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Tls:
     """Files in PEM format: the authority that signed all certificates of the cluster, and the own one with its key."""
 
@@ -98,7 +99,7 @@ class Tls:
     key: Path
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class EngineOptions:
     """A cluster of Dask. ``address``: of the scheduler, ``tls://…``, or ``tcp://…`` on loopback, then without ``tls``.
 
@@ -117,7 +118,7 @@ class EngineOptions:
 DEFAULT_FAIL_ON = frozenset({"failed", "unexpected-passed", "errored", "no-cases"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class GateOptions:
     """What fails a run: ``Settings`` says what its fields mean.
 
@@ -166,7 +167,7 @@ def kind_for(report: RunReport, kind: str) -> str:
     return "x-bench" if {suite.format for suite in report.suites} == {"x-bench"} else "results"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PublishOptions:
     """What is written outside of the run directory: ``reports`` as (kind, absolute path), and GitHub's step files.
 
@@ -189,7 +190,7 @@ class PublishOptions:
     otlp_content: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Options:
     """The options of all stages of a run, and of the adapters that they need.
 

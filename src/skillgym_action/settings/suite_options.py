@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import SkillSettings, WorkspaceSpec
 from skillgym_action.settings.configuration_file import quarantine_path
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.settings import Settings
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class DiscoverOptions:
     """``paths`` are relative to the working directory; ``!PATH`` excludes. ``without``: a folder not to search.
 
@@ -52,7 +53,7 @@ def discover_options(settings: Settings, config: Config, context: LaunchContext)
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class LoadOptions:
     """``workspace``: for suites without one of their own; ``cwd``: for those whose workspace is just ``none``.
 

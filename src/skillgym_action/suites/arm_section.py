@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
@@ -14,6 +13,7 @@ from skillgym_action.model.arm import Arm, OverlayFile
 from skillgym_action.model.errors import Problem, SuiteError
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.limits import MAX_ARMS
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.documents import ProgramDocument, validated
 from skillgym_action.text.documents.json_schemas import TEXTS, AlsoAccepts, matching
 from skillgym_action.text.documents.located_values import Lines, LocatedValue, key_path_text
@@ -168,7 +168,7 @@ class SuiteWithArms(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SuiteArms:
     """The arms of a suite; ``hidden``: the paths of the repository that they name, which agents must not see."""
 
@@ -179,7 +179,7 @@ class SuiteArms:
 NO_SUITE_ARMS = SuiteArms()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class _ArmsDocument(ProgramDocument):
     """The value of the key alone; ``places``: where its parts are."""
 

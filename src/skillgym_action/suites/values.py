@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match, meant_word, suggestion
 from skillgym_action.model.limits import MAX_UNKNOWN_KEYS
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.located_values import key_path_text
 from skillgym_action.text.javascript.values import text_of
 
@@ -26,7 +27,7 @@ UNUSABLE = re.compile(r"[\0\ud800-\udfff]")
 """A character that cannot be passed to a program: NUL, or half of a surrogate pair."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class FixedLocation:
     """The source of a value whose keys have no places of their own, such as an included assertion."""
 
@@ -42,7 +43,7 @@ class FixedLocation:
         return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SuiteValue:
     """A value, after variables were replaced in it, and its place.
 

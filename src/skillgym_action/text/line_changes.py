@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Line:
     """A line and its number, from 1. ``sign``: ``+`` new, ``-`` gone (the number is the old text's), else a blank."""
 

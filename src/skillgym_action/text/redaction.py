@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from functools import cache, lru_cache
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from skillgym_action.model.records import record
 from skillgym_action.text.secret_forms import (
     BETWEEN,
     KEY_WORDS,
@@ -40,7 +41,7 @@ _LINE = re.compile(r"[^\r\n]+")  # other line ends would be no more line ends of
 _LONGEST_FORM = 48  # characters that one of a value becomes in its longest form, and as many around it
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Leak:
     """A key that was found, without its value. ``mark``: its hash, to compare keys within this process."""
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import sys
 from base64 import b64encode
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +69,7 @@ _PLACEHOLDER = re.compile(  # keys in documentation
 )
 
 
-@dataclass(frozen=True)
+@record(kw_only=False, slots=False)
 class KeyShape:
     """The shape of a kind of keys."""
 

@@ -12,12 +12,13 @@ import shutil
 import stat
 import tempfile
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.records import record
 from skillgym_action.model.resource_limits import format_size
 from skillgym_action.system.files.artifact_links import with_safe_links
 from skillgym_action.system.files.folder import Folder
@@ -43,7 +44,7 @@ HISTORY = ".git"
 NOTE = "not-archived.txt"
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class SavedChanges:
     """Whether all changed files were copied. ``links``: path and target of those that lead elsewhere, left out."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.containers import ContainerCommand, Owner
 from skillgym_action.model.errors import SandboxError
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Capture, Ending, SessionPlaces
 from skillgym_action.model.session_report import FileRead, FileWrite
 from skillgym_action.system.files.bundle import BundleEntry, BundleError, BundleLimits
@@ -48,7 +49,7 @@ COPY_LIMITS = BundleLimits(file_bytes=MAX_COPIED_BYTES, total_bytes=MAX_COPIED_B
 _WILDCARDS = frozenset("*?[")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class EnteredContainer:
     """A container that a session is about to use.
 

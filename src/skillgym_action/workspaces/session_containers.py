@@ -7,7 +7,7 @@ import platform
 import re
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,7 @@ from skillgym_action.model.containers import (
 )
 from skillgym_action.model.errors import InstallError, SandboxError, UsageError
 from skillgym_action.model.limits import VERSION_SECONDS
+from skillgym_action.model.records import record
 from skillgym_action.system.containers import SANDBOXES, open_sandbox
 from skillgym_action.system.files.bundle import CHUNK_BYTES, BundleEntry, BundleError
 from skillgym_action.system.files.folder import Folder
@@ -53,7 +54,7 @@ DEFAULT_WORKDIR = "/workspace"
 REMEDY_NO_ENGINE = "check the Docker engine with `skillgym-action doctor`"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ImageFacts:
     """What sessions in an image need to know of it. ``owner``: uid and gid of the user that programs run as."""
 
@@ -64,7 +65,7 @@ class ImageFacts:
     has_musl: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ContainerAgent:
     """The program of an agent in an image. ``command``: (): the one that its adapter starts, found in the image."""
 
@@ -342,7 +343,7 @@ _EXECUTABLE = 0o755
 NODE_REMEDY = "install 'skillgym-action[typescript]', which brings one"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AgentBundle:
     """``key`` identifies the content. ``command``: the agent's program below ``BUNDLE_PATH``, with what runs it.
 

@@ -11,12 +11,12 @@ import posixpath
 import re
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SUITE_FILE_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.system.files.checked_paths import GIT, PathRefusedError, open_regular
 from skillgym_action.system.files.folder import SKILLS as SKILL_FOLDERS
 from skillgym_action.system.files.folder import Folder
@@ -53,7 +53,7 @@ _SUITE_NAME = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class InstalledSkills:
     """The skills in a workspace. ``names``: as agents know them; ``paths``: their folders, relative to the workspace.
 

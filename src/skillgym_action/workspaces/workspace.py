@@ -9,11 +9,11 @@ import os
 import re
 import stat
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import MAX_LISTED_CHANGES
+from skillgym_action.model.records import record
 from skillgym_action.model.session import SessionPlaces
 from skillgym_action.system.files.globs import matches
 from skillgym_action.workspaces.session_folder import HOME, PRIVATE, SCRATCH, WORKSPACE
@@ -446,7 +446,7 @@ _NO_FILE = "/dev/null"
 _ESCAPES = dict(zip('"\\\a\b\t\n\v\f\r', '"\\abtnvfr', strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Changes:
     """What was created, modified and deleted: relative paths, sorted."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.agents.output.lenient_json import LenientJson, json_object, shortened, visible_line
@@ -26,6 +26,7 @@ from skillgym_action.agents.output.trouble_signs import (
 )
 from skillgym_action.agents.output.trouble_words import OWN_COMMAND
 from skillgym_action.model.limits import MAX_ERROR_CHARACTERS, MAX_FINDINGS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import (
     Command,
     Cost,
@@ -58,7 +59,7 @@ NO_MODEL_CALL = "the agent ended without asking its model"
 Effect = Command | FileRead | FileWrite | SkillSignal
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Call:
     """A tool call without its result yet. ``effects``: indices of the events that are its effects."""
 
@@ -228,7 +229,7 @@ class _Rounds(dict[str, Usage]):
             super().__setitem__(key, usage)
 
 
-@dataclass
+@record(frozen=False, kw_only=False, slots=False)
 class TranscriptParser(ABC):
     """Builds a transcript from an agent's output. Subclasses know what a line means.
 

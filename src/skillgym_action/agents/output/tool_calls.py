@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import MAX_SHOWN_ARGUMENT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Message, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ CLAUDES_NAMES = {
 MAIN_ARGUMENTS = ("skill", "file_path", "command", "pattern")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Call:
     """One call. ``tool``: Claude's name for it; ``after``: number of the assistant's messages before it.
 

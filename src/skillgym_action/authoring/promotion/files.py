@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.authoring.promotion.local_session import Hunk
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import MAX_PROMOTED_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.system.files.folder import Folder
 from skillgym_action.system.files.open_below import FOLDER_FLAGS
 from skillgym_action.workspaces.repository.changed_files import CommittedTree, changed_since
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MAX_PROMOTED_FILES = 2_000  # in a template; of a larger commit only what the session read or changed is taken
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PromotedFile:
     """A regular file with its permissions; with a ``link``, a symbolic link to that path, without content."""
 
@@ -174,7 +175,7 @@ _HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@.*")
 _FILE_HEADS = ("--- ", "+++ ", "diff ", "index ")
 
 
-@dataclass(kw_only=True, slots=True)
+@record(frozen=False)
 class ChangedFiles:
     """``after``: content by path, None for a deleted file. ``before``: where it is not as it was committed.
 

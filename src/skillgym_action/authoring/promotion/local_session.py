@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, TYPE_CHECKING
 
 from skillgym_action.agents.output.lenient_json import LenientJson
 from skillgym_action.model.errors import Location, Problem, UsageError
 from skillgym_action.model.limits import MAX_PROMOTED_TRANSCRIPT_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.json_text import Extent, refuse_large
 from skillgym_action.text.documents.located_values import NotationError
 
@@ -26,7 +27,7 @@ _EXTENT = Extent(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Hunk:
     """A changed place of a file: the line where it begins, from 1, and lines with a sign: ``-``, ``+`` or a space."""
 
@@ -34,7 +35,7 @@ class Hunk:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FileEdit:
     """An edit of one file. ``path`` as in the transcript, absolute or relative to the session's folder.
 
@@ -50,7 +51,7 @@ class FileEdit:
     moved_to: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class LocalSession:
     """``cwd``: absolute path of the folder it worked in; ``began``: ISO 8601. ``skipped``: lines that were not read.
 
@@ -71,7 +72,7 @@ class LocalSession:
     skipped: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class TranscriptLines:
     """The objects in the lines of a file; ``skipped`` says which lines could not be read, and why."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, cast
 
@@ -14,6 +14,7 @@ from skillgym_action.authoring.promotion.suite_files import case_section
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.json_codec import to_json
 from skillgym_action.model.limits import MAX_NAMED_PATHS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Command
 from skillgym_action.results.run_directory import suite_folders
 from skillgym_action.suites.xbench.expectations import GrammarError, parse_text
@@ -35,7 +36,7 @@ _ID_WORDS, _ID_CHARACTERS = 5, 40
 _CHANGES = "changes"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Promotion:
     """``section``: the case as the suite file has it; ``kept`` and ``drafted``: its expectations.
 
@@ -176,7 +177,7 @@ HOME = "/home/user"
 _HOMES = re.compile(r"(?:/home|/Users)/(?!user(?![\w.-]))[\w.-]+|/root(?![\w.-])|[A-Za-z]:\\{1,2}Users\\{1,2}[\w.-]+")
 
 
-@dataclass(kw_only=True, slots=True)
+@record(frozen=False)
 class CleanTexts:
     """Takes out what must not be committed. ``folder``: where the session worked; ``home``: the user's, "" for none.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session_report import SessionReport
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class OriginalCase:
     """The case that a stored session was run for.
 
@@ -31,7 +33,7 @@ class OriginalCase:
     failed: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionFacts:
     """A session to be promoted.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from skillgym_action.model.limits import (
     MAX_NAMED_PATHS,
     MAX_SESSION_REPORT_BYTES,
 )
+from skillgym_action.model.records import record
 from skillgym_action.model.session import PARTIAL_REPORT, REPORT
 from skillgym_action.model.session_report import Command, SessionReport
 from skillgym_action.model.verdicts import GREEN
@@ -44,7 +44,7 @@ _LEVELS = 6  # from the folder of a session up to its run directory, retries and
 _KEPT_SETTINGS = ("budget", "timeout", "model", "tags", "runners")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoredSession:
     """A session of a run: its run directory, its result, and which attempt of it."""
 

@@ -11,11 +11,11 @@ import os
 import posixpath
 import re
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.authoring.promotion.files import is_inside
 from skillgym_action.model.errors import OutputError, Problem, UsageError
+from skillgym_action.model.records import record
 from skillgym_action.system.files.checkout import folder_to_write_in
 from skillgym_action.system.files.folder import Folder
 from skillgym_action.system.files.open_below import FOLDER_FLAGS
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _RECORDING, _TEMPLATE, _SUITE = "recording", "template", "suite"  # names in the folder of what is unfinished
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PromotedFiles:
     """What is to be written beside the suite ``file``. ``shown``: how messages name it.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.agents.accounts import key_names
+from skillgym_action.model.records import record
 from skillgym_action.settings.configuration_file import REFERENCE
 from skillgym_action.suites import vendored_folder
 from skillgym_action.text.documents.skill_files import SKILL_FILE, frontmatter, name_refusal
@@ -30,7 +30,7 @@ _PYTHON_TEST = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
 _TESTS_OF_THE_ROOT = re.compile(r"(tests?/.*)?[^/]*")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TestCommand:
     """How the tests of a repository are run.
 
@@ -44,7 +44,7 @@ class TestCommand:
     __test__ = False  # pytest would take the class for tests
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FoundSkill:
     """A skill of the repository. ``folder``: its path, ``""`` for the root."""
 
@@ -57,7 +57,7 @@ class FoundSkill:
         return (PurePosixPath(self.folder) / "evals" / "evals.json").as_posix()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RepositoryFacts:
     """Facts about a repository. ``readme``: the text of README.md; ``title``: its first heading."""
 
@@ -150,7 +150,7 @@ def _json(text: str | None) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StarterAgents:
     """Agents that a workflow can install, and the variables with the keys of all runners.
 

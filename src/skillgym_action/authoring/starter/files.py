@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.authoring.starter.suites import SUITE_FORMATS, quoted, skill_cases, starter_cases
 from skillgym_action.model.errors import OutputError, UsageError
+from skillgym_action.model.records import record
 from skillgym_action.system.files.checkout import folder_to_write_in
 from skillgym_action.system.files.folder import Folder
 from skillgym_action.text.documents.json_schemas import schema_address
@@ -25,7 +25,7 @@ MODELS: Mapping[str, str] = {"claude-code": "claude-sonnet-4-6"}
 """Models to name in the configuration; other agents use the default of their CLI."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StarterFile:
     """A file to write. ``path``: relative to the repository."""
 
@@ -33,7 +33,7 @@ class StarterFile:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StarterPlan:
     """The files to write, and the paths of those that are there and stay as they are."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.json_schemas import schema_address
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from skillgym_action.authoring.starter.facts import FoundSkill, RepositoryFacts
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FileCheck:
     """A file that has to have a text in it; or, with ``heading``, a Markdown heading that is that text."""
 
@@ -24,7 +24,7 @@ class FileCheck:
     heading: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StarterCase:
     """A case. ``run``: a command that has to pass afterwards; None: none."""
 
@@ -34,7 +34,7 @@ class StarterCase:
     run: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SuiteFormat:
     """A format that ``init`` can write. ``file``: the path of the suite; None: beside the skill."""
 

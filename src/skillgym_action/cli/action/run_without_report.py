@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -28,6 +28,7 @@ from skillgym_action.github.publish_log import PublishLog
 from skillgym_action.github.step_files import append_outputs, append_summary
 from skillgym_action.model.errors import Problem, SkillgymError
 from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.model.records import record
 from skillgym_action.model.report import ERROR_VERDICT
 from skillgym_action.pipeline import wiring
 from skillgym_action.reports.markdown.run_without_report import run_without_report_summary
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.configuration import ReportSection
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class EarlySettings:
     """The settings that could be read. ``creates``: a comment may be created; ``publishes``: something is published."""
 

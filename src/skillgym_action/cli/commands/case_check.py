@@ -7,7 +7,7 @@ pipeline as in a run: workspaces, bootstrap, hooks and assertions; no agent and 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +18,7 @@ from skillgym_action.cli.terminal import QuietTerminal, once, suite_errors, term
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.judge_question import JudgeConfig
+from skillgym_action.model.records import record
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig, CaseAgentSettings
 from skillgym_action.model.verdicts import Status
@@ -175,7 +176,7 @@ def _with_its_solution(case: BenchmarkCase) -> BenchmarkCase:
     return replace(case, workspace=workspace, agent=CaseAgentSettings(env=case.solution.env))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _Findings:
     """``wrong``: cases that measure nothing, or fail their reference solution. ``right``: the number of others.
 

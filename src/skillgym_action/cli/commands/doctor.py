@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from functools import partial
 from itertools import chain
@@ -21,6 +21,7 @@ from skillgym_action.model.errors import InstallError, Location, PlugInError, Sk
 from skillgym_action.model.execution import Execution
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.plugin_table import installed_plug_ins
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, WorkspaceSpec
 from skillgym_action.model.verdicts import TROUBLES
 from skillgym_action.model.version import __version__
@@ -79,7 +80,7 @@ SIGNS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class DoctorCheck:
     """A line of the output: what was checked, the result, and what to do about it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from skillgym_action.model.errors import Location, UsageError
 from skillgym_action.model.execution import Execution, Plan
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.json_codec import camel_case, to_json
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Session
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite
 from skillgym_action.pipeline import wiring
@@ -84,7 +85,7 @@ class QuestionsFile(_Model):
     questions: tuple[ExplainQuestion, ...] = Field(strict=False)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ExplainAnswer:
     """The answer to a question, or the trouble instead of it. Times are ISO 8601 in UTC."""
 
@@ -169,7 +170,7 @@ def explanations(services: Services, file: QuestionsFile, runner: Runner, direct
     return tuple(answers)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Conversation:
     services: Services
     execution: Execution

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.cli.schemas.json_documents import (
@@ -16,6 +16,7 @@ from skillgym_action.cli.schemas.json_documents import (
     ListedExecutionPart,
 )
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.records import record
 from skillgym_action.pipeline import pipeline, wiring
 from skillgym_action.pipeline.checks import expected_of_plan
 from skillgym_action.pipeline.stages.changed_only import only_selected
@@ -79,7 +80,7 @@ def list_executions(
     return code
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _Listed:
     """The plan, the suites with the runners of theirs that are selected, and whether a judge is configured.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from skillgym_action.model.errors import SuiteError, UsageError
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.judge_question import JudgeConfig
 from skillgym_action.model.limits import MAX_CASE_ID_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.verdicts import Status
@@ -57,7 +58,7 @@ LAST_WORD = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PromoteRequest:
     """What the user asked for. ``session``: a session's folder, a run directory or a transcript.
 

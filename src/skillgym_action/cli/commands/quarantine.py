@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from skillgym_action.history.flaky_cases import ExecutionHistory, execution_hist
 from skillgym_action.history.permission import base_branch
 from skillgym_action.history.reading import BaseHistory, BasePoint, read_history
 from skillgym_action.model.errors import UnusableStoreError, UsageError
+from skillgym_action.model.records import record
 from skillgym_action.pipeline import wiring
 from skillgym_action.pipeline.stages.quarantine import quarantine_of
 from skillgym_action.results.statistics.exact_tests import Flakiness
@@ -39,7 +40,7 @@ _SIGNS = re.compile(r"[*?\[]")
 _WITHOUT_OWNER = "# owner: write who repairs it; an entry without an owner has no effect"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SuggestOptions:
     """``suites``, ``cases``, ``runners``: patterns that names have to match; none: all. ``days``: until it expires."""
 
@@ -56,7 +57,7 @@ class SuggestOptions:
         return all(not patterns or any(matches(text, one) for one in patterns) for text, patterns in pairs)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Suggestions:
     """What was found. ``unnamed``: flaky ones that no pattern can name; ``quarantined``: how many are in quarantine."""
 

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.errors import SkillgymError, UsageError
 from skillgym_action.model.exit_codes import ExitCode
+from skillgym_action.model.records import record
 from skillgym_action.pipeline import pipeline, wiring
 from skillgym_action.pipeline.checks import check_containers, hide_from_agents
 from skillgym_action.pipeline.stages.install_agents import install_agents
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from skillgym_action.system.cancellation import Cancellation
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class WorkerRequest:
     """The arguments of the command."""
 
@@ -130,7 +131,7 @@ class _QuietObserver:
         pass
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _Opened:
     """A slot that is ready: its own plan before and after programs of agents were found."""
 

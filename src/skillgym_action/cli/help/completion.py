@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, get_args
 from click.shell_completion import CompletionItem
 
 from skillgym_action.model.errors import ConfigError, SkillgymError, SuiteError, UsageError
+from skillgym_action.model.records import record
 from skillgym_action.pipeline import wiring
 from skillgym_action.pipeline.stages.discover import discover
 from skillgym_action.pipeline.stages.load import load_digests
@@ -42,7 +42,7 @@ _SAFE = re.compile(r"[\w./@%+,:=][\w./@%+,:=~^-]*")
 """What no shell expands, splits or executes, and no terminal interprets. Names are text of the checkout."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Request:
     """What is to be completed: the value of an option or argument of the command of ``context``."""
 
@@ -225,7 +225,7 @@ COMMAND_COMPLETERS: Mapping[tuple[str, str], Callable[[Request], list[Completion
 """Command and parameter -> the same, where it differs."""
 
 
-@dataclass(frozen=True)
+@record(kw_only=False, slots=False)
 class Names:
     """The names that there are. Each property reads what it needs; it may raise SkillgymError or OSError.
 

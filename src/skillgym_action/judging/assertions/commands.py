@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.judgement import Outcome
 from skillgym_action.model.limits import DEFAULT_COMMAND_SECONDS, MAX_COMMAND_EVIDENCE_BYTES, MAX_COMMAND_EVIDENCE_LINES
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ _BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _NOT_FOUND_BY_A_SHELL = re.compile(r"(?<![\w./+-])([\w+-][\w.+-]*): (?:command )?not found\s*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CommandPasses:
     """A command exits with 0, or as ``exits`` says; None: with anything but 0. ``timeout`` is in seconds."""
 
@@ -126,7 +126,7 @@ WITHOUT_EFFECT = ", which has no effect; use `assert`"
 """Follows the value, if the check returned one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class SuiteCheck:
     """Calls the check of a case in the suite host, which has the function; the tool only knows the case's id."""
 

@@ -6,7 +6,6 @@ Evidence is plain text with a few lines. Lines of files have a sign (``+`` new, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import (
@@ -15,6 +14,7 @@ from skillgym_action.model.limits import (
     MAX_EVIDENCE_CHANGED_LINES,
     MAX_SEARCHED_FILE_BYTES,
 )
+from skillgym_action.model.records import record
 from skillgym_action.text.likeness import Likeness
 from skillgym_action.text.line_changes import Line, changed_lines
 
@@ -53,7 +53,7 @@ def text_evidence(files: Files, path: str, content: str, wanted: str) -> str:
     return "\n".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Changes:
     """What the agent did to a file. ``lines``: the changed lines that can be shown, of ``total``."""
 

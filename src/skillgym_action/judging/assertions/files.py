@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.model.errors import Problem
 from skillgym_action.model.judgement import Outcome
 from skillgym_action.model.limits import MAX_SEARCHED_FILE_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.text.javascript.regex import SearchError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _INSTEAD = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FileExists:
     """A regular file exists; a directory, if the path ends in ``/``."""
 
@@ -55,7 +56,7 @@ class FileExists:
         return _passed(self, f"{paths[0]} exists ({warning})")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FileContains:
     """The text of a file has ``text`` in it; upper and lower case differ, CRLF is LF."""
 
@@ -91,7 +92,7 @@ class FileContains:
         return _failed(self, explanation, evidence=text_evidence(context.files, path, content, self.text))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FileMatches:
     """A regular expression is found in the text of a file; CRLF is LF. ``key_path``: where the suite has it."""
 
@@ -131,7 +132,7 @@ class FileMatches:
         return _failed(self, f"no match in {_shown(paths)}", evidence=evidence)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FileChanged:
     """A file's content, or that of any file below a directory, is not what it was; created counts, deleted does not."""
 
@@ -156,7 +157,7 @@ class FileChanged:
         return _failed(self, f"{self.path} {_why_unchanged(files, paths[0])}", _changed_names(files, self.path))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FileAbsent:
     """Nothing is at the path; a file may be, if the path ends in ``/``."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from skillgym_action.model.judge_question import majority
 from skillgym_action.model.judgement import Outcome
+from skillgym_action.model.records import record
 from skillgym_action.text.javascript.values import is_true
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ PASSING_SCORE = 0.8
 """The score from which a grade passes, unless the grader decides that itself. AgentV's number."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class CheckResult:
     """One thing that a grader checked; ``text``: what was found."""
 
@@ -30,7 +31,7 @@ class CheckResult:
     evidence: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Grade:
     """A grader's result for one session: a score from 0 to 1, and what it checked.
 
@@ -196,7 +197,7 @@ def _line(check: CheckResult) -> str:
 # --- assertions -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ScoredAssertion:
     """A grader in a case, and the weight of its score.
 
@@ -251,7 +252,7 @@ class ScoredAssertion:
         return (outcome,)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class AssertionGroup:
     """The assertions that an include inserts in one place of a suite. Each gives outcomes of its own."""
 

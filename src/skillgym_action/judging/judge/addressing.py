@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.judge_question import CHANGED_FILES
 from skillgym_action.model.limits import MAX_QUOTED_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.text.escaping import clipped
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ _OTHER_SCRIPTS = re.compile(r"[^\x00-\x7f](?: ?[^\x00-\x7f])*")
 _SPACES, _LINE_ENDS = re.compile(r"[^\S\n]+"), re.compile(r" ?\n[ \n]*")
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class AddressedText:
     """``kind``: what the text attempts. ``name``: the quoted text that it is in, as the question calls it."""
 

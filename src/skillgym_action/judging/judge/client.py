@@ -10,7 +10,7 @@ import re
 import secrets
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ from skillgym_action.judging.assertions.printed_scores import UnusableScoreError
 from skillgym_action.judging.judge.protocols import PROTOCOLS, Conversation, error_message, is_transient
 from skillgym_action.model.judge_question import Answer, JudgeInfo, ModelReply, Poll, majority
 from skillgym_action.model.limits import MAX_QUOTED_CHARACTERS, MAX_SERVICE_MESSAGE_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Trouble, Usage
 from skillgym_action.model.verdicts import TROUBLES, Status
 from skillgym_action.system.network.proxies import DIRECT
@@ -314,7 +315,7 @@ class _TransientJudgeError(_JudgeError, TransientError):
     """The same request may succeed later."""
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Spending:
     """Tokens and dollars of one question so far. ``usd`` is None once the price of a reply is not known.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from skillgym_action.model.judge_question import united_judges
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,7 @@ MODEL_PROXY_POLL_SECONDS = 0.05  # how soon it notices that the program has ende
 _LOOPBACK = "127.0.0.1"
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class ModelCall:
     """One question that the program asked, and its answer."""
 
@@ -47,7 +48,7 @@ class _RefusedError(Exception):
         self.status = status
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _State:
     """What the program has asked so far. ``begun`` counts also questions without an answer yet."""
 

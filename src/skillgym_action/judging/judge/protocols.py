@@ -6,11 +6,12 @@ No I/O. The prompt always describes the schema in words; the protocols also send
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol
 
 from skillgym_action.model.judge_question import JUDGE_VARIABLES
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Usage
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ MAX_JUDGE_ANSWER_TOKENS = 4096  # asked for; some models have less
 NAME = "answer"  # of the tool, or of the schema
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Conversation:
     """``turns``: prompts and answers alternately, a prompt first. ``system``: empty where there is none.
 
@@ -40,7 +41,7 @@ class Conversation:
         return [{"role": roles[index % 2], "content": text} for index, text in enumerate(self.turns)]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ModelAnswer:
     """What a model answered. ``truncated``: it reached the limit of tokens; ``model``: the service's name for it."""
 

@@ -7,13 +7,14 @@ base if that is another one, else without it.
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.arm import OLD_SKILL, SKILL_ARMS, WITH_SKILL, WITHOUT_SKILL, Arm
 from skillgym_action.model.arm_cases import arms_of_case
 from skillgym_action.model.errors import Problem, UsageError, did_you_mean
 from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.settings.arm_options import AUTO, SKILL_WORDS
 from skillgym_action.suites import format_named
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 UNCHANGED = "no skill or evals changed"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Assigned:
     """The suites that run, with their arms. ``warnings``: why some have other arms than were wanted.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from skillgym_action.history import STORE_PAGE, StoreAccessError, StoreError
 from skillgym_action.model.errors import Problem, UsageError
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import JUDGED
 from skillgym_action.model.version import __version__
 from skillgym_action.settings.runners import plug_ins_of
@@ -76,7 +77,7 @@ def compared_with_itself(options: Options) -> UsageError:
 # --- the store -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoredBaseline:
     """What the store has of the base; or ``problem``: why it cannot be used. ``title``: what the store is called.
 

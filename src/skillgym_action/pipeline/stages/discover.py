@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem, UsageError, suggestion
 from skillgym_action.model.limits import NEAR_MISS_HEAD_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import Discovery, FoundSuite, NotASuite
 from skillgym_action.settings.configuration_file import MISNAMED_QUARANTINE, QUARANTINE, closest_configs
 from skillgym_action.suites import (
@@ -56,7 +57,7 @@ PARTED = ("plugin-evals", "harbor")
 """The formats whose suites have cases in files of their own."""
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Search:
     """A search in progress. ``skipped``: files that are no suites, with the reason; the suites are yielded.
 

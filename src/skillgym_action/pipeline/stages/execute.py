@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from skillgym_action.model.adaptive import RED
 from skillgym_action.model.dependencies import unmet_dependency
 from skillgym_action.model.judgement import Failure, Judgement
+from skillgym_action.model.records import record
 from skillgym_action.model.report import sum_of_costs
 from skillgym_action.model.result import Result, SessionResult
 from skillgym_action.model.verdicts import TROUBLES, FailureClass, Status
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from skillgym_action.settings.settings import ExecuteOptions
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Executed:
     """All results of a plan, in its order.
 

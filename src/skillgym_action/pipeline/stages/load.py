@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.errors import ConfigError, Location, Problem, SuiteError, UsageError
 from skillgym_action.model.hooks import NO_HOOKS
 from skillgym_action.model.limits import MAX_SCRIPT_SUITE_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, SkillSettings, WorkspaceSpec
 from skillgym_action.settings.arm_options import overlay_files
 from skillgym_action.settings.runners import usable
@@ -38,7 +39,7 @@ GRANT_TOOLS = "add the tools to plugins.allowTools of the configuration, or remo
 PROGRAM_FORMATS = frozenset({"python", "typescript"})  # all suites of these are programs, run by suite hosts
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class HeadCheckout:
     """The checkout that agents work on. ``path_of``: maps a path of the folder that suites are read from to its own.
 
@@ -51,7 +52,7 @@ class HeadCheckout:
     found: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record(kw_only=False, slots=False)
 class SuiteFileAccess:
     """A suite file as formats get it; implements ``suites.SuiteFile``.
 

@@ -6,7 +6,7 @@ with its result, so that a later run can tell whether anything has changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from skillgym_action import __version__
 from skillgym_action.agents import AGENTS
 from skillgym_action.model.errors import Problem
+from skillgym_action.model.records import record
 from skillgym_action.text.escaping import terminal_line
 from skillgym_action.text.words import age, counted
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 NOTHING_REUSED: Mapping[int, Result] = {}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Reuse:
     """The plan of what is run, and the results that are reused, in the order of the plan.
 

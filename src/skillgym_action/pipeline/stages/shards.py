@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import fsum
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import MAX_SHARDS
+from skillgym_action.model.records import record
 from skillgym_action.model.shard_plan import PlannedExecution, PlannedShard, ShardPlan, key_of, key_of_result
 from skillgym_action.model.verdicts import JUDGED
 from skillgym_action.model.version import __version__
@@ -30,7 +31,7 @@ UNKNOWN_SHARE = 1 / 4  # of its time limit: what an execution is expected to tak
 MIN_COST_SHARE = 1 / 10  # of the mean expected cost: with no part of the budget, a shard could start no session
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Recorded:
     """What a repetition of an execution took: seconds, and US dollars; None: unknown."""
 
@@ -38,7 +39,7 @@ class Recorded:
     usd: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ShardRequest:
     """How many ``shards`` to make; None: as many as keep ``target``, in seconds. ``commit``: of the checkout.
 

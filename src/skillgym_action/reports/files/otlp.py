@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.model.records import record
 from skillgym_action.model.session import NOT_STORED
 from skillgym_action.model.verdicts import ASSERTIONS_PASSED, JUDGED, Status
 from skillgym_action.reports.wording.unfinished_calls import UnfinishedCalls
@@ -72,7 +73,7 @@ def _resource(report: RunReport) -> Json:
     }
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Tool:
     """A span of a tool that has begun, and what is known of it."""
 
@@ -82,7 +83,7 @@ class _Tool:
     attributes: Json = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Round:
     """A span of a model round, and its tokens if they are known."""
 

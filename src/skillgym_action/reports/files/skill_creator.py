@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.arm import WITH_SKILL
 from skillgym_action.model.arm_cases import outcomes_compared
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import JUDGED
 from skillgym_action.text.escaping import path_key
 
@@ -38,7 +38,7 @@ OUTPUTS, GRADING = "outputs", "grading.json"
 _MEASURES = ("pass_rate", "time_seconds", "tokens")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ReportFile:
     """A file of the folder. ``path``: relative to it; ``text`` None: there is none, nor one of an earlier run."""
 
@@ -46,7 +46,7 @@ class ReportFile:
     text: str | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionOutputs:
     """Where the files that a session changed belong; ``directory``: the session's folder in the run directory."""
 
@@ -54,7 +54,7 @@ class SessionOutputs:
     directory: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _Group:
     """The results of a suite on a runner. ``prefix``: of their paths; ``folders``: of the cases, by their ids."""
 

@@ -6,13 +6,13 @@ Colours are classes of the style sheet. Every chart has its numbers as text, too
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from math import floor, log10
 from statistics import median
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reports.wording.rates import OTHER_CASES_NOTE, format_interval
 from skillgym_action.results.statistics.rates import MIN_CASES, population_rate, same_cases_rate
@@ -34,7 +34,7 @@ _JITTER = (0, -5, 5, -2.5, 2.5, -7, 7)  # pixels by which points of one row are 
 _MAX_CLASSES = 12
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Chart:
     """A figure: its title, what it shows in a sentence, and the picture."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.comparison import is_flaky, samples_of
 from skillgym_action.model.limits import MAX_HTML_LISTED
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import GREEN, RED, Status
 from skillgym_action.reports.html.session import address
 from skillgym_action.reports.template_values import NOTHING, markup
@@ -45,7 +46,7 @@ ORDER = (*RED, Status.PASSED, Status.EXPECTED_FAILED, Status.SKIPPED)
 MESSAGE = 600  # characters
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Figure:
     """A number of the run with its unit, and what there is to add."""
 
@@ -54,7 +55,7 @@ class Figure:
     note: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Choice:
     """A value that executions can be filtered by, with the number of executions that have it."""
 
@@ -63,7 +64,7 @@ class Choice:
     count: Markup
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Filter:
     """A property of executions; ``name`` is its key in the address."""
 
@@ -72,7 +73,7 @@ class Filter:
     choices: tuple[Choice, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CaseCell:
     """One execution. ``link`` leads to its page; empty where the case did not run on the runner.
 
@@ -95,7 +96,7 @@ class CaseCell:
     changed: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CaseRow:
     """One case on all runners. ``title``: what people call it, if that is not its id.
 
@@ -115,7 +116,7 @@ class CaseRow:
     title: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Named:
     """An execution in a list: ``title`` is case and runner, ``detail`` what there is to say about it."""
 
@@ -131,7 +132,7 @@ def left_out(number: int, one: str, many: str | None = None) -> Markup:
     return inline(f"{counted(number, f'more {one}', many and f'more {many}')} left out") if number > 0 else NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ExecutionGroup:
     """Results with something in common. ``label``: how many; ``detail`` is preformatted; ``command`` runs the first."""
 
@@ -145,7 +146,7 @@ class ExecutionGroup:
     left_out: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class BaselineView:
     """The comparison: the verdict, both rates and what else differs as sentences, and the executions that changed."""
 
@@ -199,7 +200,7 @@ _SHOWN = {status: (inline(status), inline(WORDS[status]), inline(SIGNS[status]),
 _FLAKY = inline("flaky")
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class CaseRows:
     """The cases of a run as rows, its runners as columns. If there are too many, green executions are left out first.
 

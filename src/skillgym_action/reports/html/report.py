@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from itertools import chain, repeat
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from skillgym_action.model.comparison import samples_of
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.model.limits import COMMIT_CHARACTERS, MAX_HTML_LISTED
+from skillgym_action.model.records import record
 from skillgym_action.model.session import NOT_STORED
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import ASSERTION_FAILURE, GREEN, TROUBLES, Status
@@ -253,7 +253,7 @@ _DETAIL = 4_000  # characters
 _SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "odd": "!", "shown": "i"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class HtmlView:
     """Everything that the template shows. ``policy`` and ``sessions`` are replaced after rendering.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.limits import MAX_HTML_LISTED
+from skillgym_action.model.records import record
 from skillgym_action.reports.html.parts import Named, inline, left_out, named
 from skillgym_action.reports.wording.statements import Cell, words_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("suite", "runner", "arms", "shares", "uplift", "verdict")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ArmRow:
     """A comparison of two arms on one runner.
 

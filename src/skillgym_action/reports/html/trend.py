@@ -6,10 +6,10 @@ A content security policy allows the styles of the page, by their hash, and noth
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.reports.html.parts import Figure, inline
 from skillgym_action.reports.html.report import packaged_source, policy
 from skillgym_action.reports.markdown.report import environment
@@ -75,7 +75,7 @@ _SHARES = ((1.0, "100%"), (0.5, "50%"), (0.0, "0%"))
 _ONE_COLUMN = 6  # pixels, at most
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TimeAxis:
     """The runs, and the times that the axis begins and ends with: the same for all charts of a page."""
 
@@ -220,7 +220,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 _RUN_ON_GITHUB = re.compile(r"(https?://[^/\s]+/[^/\s]+/[^/\s]+)/actions/runs/[0-9]+(?:/.*)?")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Linked:
     """A text with the address that it leads to; empty: to none."""
 
@@ -228,7 +228,7 @@ class Linked:
     link: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PointRow:
     """A point of a chart as a row of its table."""
 
@@ -240,7 +240,7 @@ class PointRow:
     commit: Linked
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class MarkRow:
     """A mark of a chart: its number, when, at which commit, and what changed."""
 
@@ -250,7 +250,7 @@ class MarkRow:
     changes: tuple[Markup, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Card:
     """A chart with its table. ``id``: its fragment; ``label``: what it is of, unlike those of all others.
 
@@ -272,7 +272,7 @@ class Card:
     rows_left_out: Markup
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendSuite:
     """A suite: a chart for each runner, and one for each case on each."""
 
@@ -283,7 +283,7 @@ class TrendSuite:
     cases: tuple[Card, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class DifferenceRow:
     """An execution in both halves."""
 
@@ -296,7 +296,7 @@ class DifferenceRow:
     changed: Markup
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RunRow:
     """A run."""
 
@@ -304,7 +304,7 @@ class RunRow:
     commit: Linked
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CostCard:
     """The chart of the cost of all sessions."""
 
@@ -313,7 +313,7 @@ class CostCard:
     marks_left_out: Markup
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrendView:
     """Everything that the template shows. ``policy`` is replaced after rendering; ``cost`` has at most one member."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import MAX_LISTED_NAMES
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import ASSERTION_FAILURE
 from skillgym_action.reports.markdown.rows import NAME, SUMMARY, Row, html_code, inline, left_out
 from skillgym_action.reports.markdown.sections import NO_ROWS, RowSection
@@ -31,7 +32,7 @@ _SAME_DETAIL = markup("The same assertions and evidence.")
 _ENTRY, _ROW, _BLOCK, _PART = 60, 8, 10, 52
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FailureGroup:
     """Failures for one reason. ``title`` and ``names`` may stand in HTML.
 
@@ -45,7 +46,7 @@ class FailureGroup:
     left_out: Markup = NOTHING
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Entry:
     """An entry while it grows. ``shared``: all results have the message of the title."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.totals import Totals
 from skillgym_action.model.totals import totals as totals_of
 from skillgym_action.model.verdicts import Status
@@ -57,7 +57,7 @@ SIGNS = {
 TONES: dict[Tone, str] = {"good": "✅", "bad": "❌", "odd": "⚠️", "shown": "\u2139\ufe0f"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ReportTotals:
     """Results by status and by the id of their runner; those that never had one are under an empty id.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
@@ -17,6 +16,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, FileSyste
 
 from skillgym_action.model.errors import ConfigError, Problem
 from skillgym_action.model.limits import COMMENT_CHARACTERS, MAX_SUMMARY_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.version import __version__
 from skillgym_action.reports.markdown.figures import ALL_RESULTS, ReportTotals
 from skillgym_action.reports.markdown.rows import COMMENT, SUMMARY, RowBudget, SessionExcerpts, inline, linked
@@ -48,7 +48,7 @@ class HiddenLines(TypedDict, total=False):
     commit: str | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RunProgress:
     """A run that has no report yet: ``done`` of ``total`` executions, ``spent`` as text, ``run``: the run's address.
 
@@ -62,7 +62,7 @@ class RunProgress:
     ended: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RunningView:
     """The escaped values for the template of a run without a report; ``spent`` and ``run`` may be empty."""
 
@@ -83,7 +83,7 @@ class Templates(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _Kind:
     """One of the two reports: its template, how much it shows, and its size in the unit of ``measure``."""
 

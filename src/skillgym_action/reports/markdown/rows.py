@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from itertools import takewhile
 from operator import attrgetter
@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from skillgym_action.model.comparison import is_flaky, samples_of
 from skillgym_action.model.limits import MAX_COMPARED_CASES, MAX_SUMMARY_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.result import findings_of_kind, format_score
 from skillgym_action.reports.template_values import NOTHING, markup
 from skillgym_action.reports.wording.failed_assertions import failed_assertions, not_holding
@@ -61,7 +62,7 @@ _ADDRESS = re.compile(r"https?://[^/]")
 _HIDDEN = re.compile("<(?=!--)")  # shown as code, but must not be taken for a hidden line of the tool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Part:
     """Something that a session left: its answer, its commands, the diff. ``text`` is a block."""
 
@@ -69,7 +70,7 @@ class Part:
     text: Markup
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Row:
     """One execution. ``detail`` is a block, the rest fits on a line; what there is not is empty.
 
@@ -107,7 +108,7 @@ def _lines_without(hidden: frozenset[str]) -> Callable[[Row], tuple[Markup, ...]
     return attrgetter(*(field.name for field in fields(Row) if field.name not in {*hidden, "parts"}))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ReportExtent:
     """How much of a run a report shows where there is room; None: everything.
 
@@ -133,7 +134,7 @@ class ReportExtent:
 SUMMARY = ReportExtent()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Rows:
     """Makes rows. ``several``: rows name their suite; ``newly_failing``: indexes of those results.
 
@@ -336,7 +337,7 @@ COMMENT = ReportExtent(
 )
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class RowBudget:
     """What is left of a limit. Once something has not fitted, nothing does: reports lose whole rows, from the end."""
 
@@ -395,7 +396,7 @@ def left_out(number: int, noun: str) -> Markup:
 _MOST_EXIT_CODE = 2**32  # larger ones are not of any system
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Excerpt:
     """``answer``: the end of it, ``cut`` if it is longer; ``commands``: the last of those that ``ran``, a line each."""
 

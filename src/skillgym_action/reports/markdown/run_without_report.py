@@ -7,12 +7,13 @@ replace the template: their templates may be what is wrong.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.limits import COMMENT_CHARACTERS, COMMIT_CHARACTERS, MAX_SUMMARY_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.reports.markdown.figures import ALL_RESULTS
 from skillgym_action.reports.markdown.report import environment, first_lines, report_line, size_in_bytes
 from skillgym_action.reports.markdown.rows import RowBudget, Rows, code, inline, left_out, linked, while_it_fits
@@ -41,7 +42,7 @@ _HEADING = re.compile(rf"^## ({_PLAIN}{{1,100}}(?:: {_PLAIN}{{1,100}})?)$", re.M
 _HEAD_CHARACTERS = 1_000  # in which the hidden lines of a comment are
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class EarlierReport:
     """The report that a comment had. ``commit``: None if it is unknown; ``own``: of the same run."""
 
@@ -50,7 +51,7 @@ class EarlierReport:
     own: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ProblemLine:
     """A problem; what it does not have is empty."""
 
@@ -59,7 +60,7 @@ class ProblemLine:
     remedy: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RunWithoutReportView:
     """What the template shows. ``earlier``: the earlier report; empty: none, or no room for it."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.comparison import samples_of
 from skillgym_action.model.limits import COMMIT_CHARACTERS, MAX_LISTED_NAMES
+from skillgym_action.model.records import record
 from skillgym_action.model.result import FINDINGS, findings_of_kind
 from skillgym_action.model.verdicts import RED, TROUBLES
 from skillgym_action.reports.markdown.rows import NAME, Row, code, inline, left_out, linked, while_it_fits
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _ROW, _MESSAGE = 18, 6
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RowSection:
     """Rows of one kind. ``title`` counts all of them, ``left_out`` those without room."""
 
@@ -41,7 +42,7 @@ class RowSection:
     left_out: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Edit:
     """Unexpected passes whose expectations are written alike; ``lines`` is a block, what to take out of each case."""
 
@@ -49,7 +50,7 @@ class Edit:
     rows: tuple[Row, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ChangedSuites:
     """All of them, those with a failure first. ``title`` counts them, ``left_out`` those without room."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.reports.markdown.rows import code, inline, left_out, linked, while_it_fits
 from skillgym_action.reports.template_values import NOTHING, markup
 from skillgym_action.reports.wording.results import runner_id
@@ -37,7 +37,7 @@ NO_BREAK = "\u00a0"
 _LINE, _CELLS, _TITLE, _REMARK, _FOLDED = 18, 30, 8, 12, 60
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Table:
     """A table: ``rule`` is the line of dashes below the head."""
 
@@ -47,7 +47,7 @@ class Table:
     left_out: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Block:
     """A title with lines below it, and folded ``lists``; ``left_out`` counts what is without room."""
 

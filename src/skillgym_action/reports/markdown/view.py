@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from skillgym_action.model.records import record
 from skillgym_action.model.result import ADDRESSES_JUDGE, LEAK_DETECTED
 from skillgym_action.model.verdicts import GREEN, Status
 from skillgym_action.reports.markdown.failures import FailureGroup, FailureList
@@ -71,7 +72,7 @@ _SECTION_NOUNS = NOUNS | {Status.FAILED: ("failure", "failures")}
 _REASON, _SEPARATOR, _BULLET, _PARAGRAPH = 10, 3, 12, 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ArmComparisons:
     """The comparisons of arms, what they are, and what each arm took; none without arms, or without room."""
 
@@ -81,7 +82,7 @@ class ArmComparisons:
     comparisons: tuple[Block, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ChangeKind:
     """Executions that changed in the same way. ``names`` is one line."""
 
@@ -89,7 +90,7 @@ class ChangeKind:
     names: Markup = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class BaselineChanges:
     """What else changed. ``base``: what the baseline is called; ``differences``: what else may explain other results.
 
@@ -105,7 +106,7 @@ NO_ARMS = ArmComparisons()
 NO_CHANGES = BaselineChanges()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class View:
     """All of a report; what there is not is empty. A verdict alone has ``title``, ``run`` and a link in ``parts``.
 

@@ -6,10 +6,10 @@ Everything in it passes ``terminal_line`` or ``terminal_text``: no text of agent
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import MAX_FINAL_OUTPUT_CHARACTERS, MAX_TERMINAL_MESSAGE_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.result import format_score
 from skillgym_action.model.verdicts import RED
 from skillgym_action.reports.terminal.terminal import finished_line, reason_lines
@@ -40,7 +40,7 @@ MAX_UNFOLDED_REASONS = 50  # with details at the end of a log
 SIGNS = {True: "✓", False: "✗", None: "?"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class LogExtent:
     """How much of an execution is shown. ``explained``: also why assertions passed, and where sessions have files."""
 

@@ -15,13 +15,14 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from skillgym_action.model.errors import ConfigError, Location, Problem, closest_match, suggestion
 from skillgym_action.model.limits import CANCELLED_RENDERING_SECONDS, MAX_RENDERED_BYTES, RENDERING_SECONDS
+from skillgym_action.model.records import record
 from skillgym_action.reports.user_templates.protocol import ERROR, HEAD, READY, REQUEST, TEXT, TOO_LONG
 from skillgym_action.system.files.open_below import FILE_FLAGS, FOLDER_FLAGS
 from skillgym_action.system.processes.launcher import DEVNULL, PIPE, TimeoutExpired
@@ -310,7 +311,7 @@ _ONLY = "name a folder that contains only report templates"
 _NO_LINKS = "use a real folder or file: links are not followed for report templates"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TemplateSources:
     """``texts``: the files by their path below ``folder``, with ``/``; None for a file that is not UTF-8.
 
@@ -400,7 +401,7 @@ def _opened(start: Path, parts: tuple[str, ...], stack: ExitStack) -> int | None
     return descriptor
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Walk:
     """Reads a folder and those in it. Raises ConfigError."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.model.result import deciding, format_score
 from skillgym_action.model.verdicts import NOT_BY_ASSERTIONS, Status
 from skillgym_action.reports.wording.results import cause
@@ -22,7 +22,7 @@ _SHORTEST_BODY = 80  # characters; less of it explains nothing
 _AT_THE_END = frozenset({"command-passes", "code-grader"})  # types whose evidence is output, which matters at its end
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FailedAssertion:
     """``title``: its name, and where it is; ``explanation``: one line; ``body``: other lines, then the evidence."""
 
@@ -31,7 +31,7 @@ class FailedAssertion:
     body: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FailedAssertions:
     """Those that fit into a limit, and how many do not. ``message``: the reason, unless one of them explains it."""
 

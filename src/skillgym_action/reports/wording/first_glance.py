@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.comparison import is_flaky
+from skillgym_action.model.records import record
 from skillgym_action.model.result import LEAK_DETECTED, findings_of_kind
 from skillgym_action.model.verdicts import Status
 from skillgym_action.reports.wording.reasons import by_reason
@@ -55,7 +55,7 @@ NO_BASE = (
 )
 
 
-@dataclass(frozen=True)
+@record(kw_only=False, slots=False)
 class FirstGlance:
     """What the first two lines say about a run."""
 

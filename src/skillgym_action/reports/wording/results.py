@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem
 from skillgym_action.model.limits import COMMIT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.result import FINDINGS, deciding, findings_of_kind, format_score, format_scores
 from skillgym_action.model.verdicts import (
     ASSERTION_FAILURE,
@@ -82,7 +82,7 @@ def total_cost(report: RunReport, totals: Totals) -> str:
     return f"{money(totals.cost_usd, complete=totals.cost_complete)}{where}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Cause:
     """Why an execution is not green. ``assertion``: the first that does not hold, unless the message names one."""
 

@@ -5,11 +5,11 @@ Rows add up to ``All``, and ``All`` to the title: only results that were judged 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.comparison import Samples, samples_of
+from skillgym_action.model.records import record
 from skillgym_action.reports.wording.first_glance import KINDS
 from skillgym_action.reports.wording.results import case_name, runner_id
 from skillgym_action.reports.wording.statements import Cell, Section, Share, Topic
@@ -36,7 +36,7 @@ _NOTES: dict[Kind, str] = {
 _ORDER = {kind: number for number, kind in enumerate(KINDS)}
 
 
-@dataclass(frozen=True)
+@record(kw_only=False, slots=False)
 class ResultsTable:
     """The results of a run as tables."""
 

@@ -5,9 +5,10 @@ The renderers are the modules ``statements`` in ``terminal``, ``markdown`` and `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, Literal
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 MAX_LISTING_LINES = 10  # lines of a listing
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Cell:
     """Words that are not plain text. Those of ``own``, ``number`` and ``strong`` are the tool's, so never untrusted.
 
@@ -28,7 +29,7 @@ class Cell:
     style: Literal["own", "name", "number", "strong"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Link:
     """``words`` of the tool's own, for outputs with links; others show the ``address``."""
 
@@ -36,7 +37,7 @@ class Link:
     address: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Share:
     """How many attempts passed, ``5/5``, and what it was ``before`` if that has changed, all of the tool's own words.
 
@@ -62,7 +63,7 @@ Statement = str | Cell | Share
 """A text is plain, and untrusted."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Listing:
     """A title, the first of several ``lines``, and how many ``more`` there are; ``noun``: what they are."""
 
@@ -81,7 +82,7 @@ class Listing:
         return f"{self.title}: {'; '.join(self.lines)}" + (f"; and {self.more:,} more" if self.more else "")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Topic:
     """``cells``: what a row of a table has, or what follows the execution of ``result``, or ``title``, on its line.
 
@@ -102,7 +103,7 @@ class Topic:
         return f"{words}, {self.link.address}" if self.link else words
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Section:
     """``about``: facts; ``topic`` makes a topic of each, as an output asks for it.
 

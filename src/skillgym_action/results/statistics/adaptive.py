@@ -9,11 +9,12 @@ Levels of the looks that can be red sum to 1 % for single pairs and 1 % for all 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from skillgym_action.model.adaptive import RegressionLook
 from skillgym_action.model.comparison import Samples
+from skillgym_action.model.records import record
 from skillgym_action.results.statistics.comparison import FALSE_DISCOVERIES, MIN_RELEVANT_DROP
 from skillgym_action.results.statistics.exact_tests import SampledPair, adjusted_p, case_p, discoveries, suite_p
 from skillgym_action.results.statistics.rates import mean
@@ -59,7 +60,7 @@ def _remains(p: float, *, first: bool) -> bool:
     return _reaches(p, 0.25 if first else 0.1)
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class PairSessions:
     """A pair: its samples in the store, and what was held of it, by repetition."""
 
@@ -150,7 +151,7 @@ def _least_adjusted(pairs: Mapping[int, SampledPair]) -> float:
     return min(_adjusted(pairs).values(), default=1.0)
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Decision:
     """The looks at the pairs so far, and what they have shown. ``doubt``: a phase ended that missing sessions open."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import islice
 from math import hypot, prod
@@ -18,6 +18,7 @@ from skillgym_action.model.comparison import (
     Samples,
     samples_of,
 )
+from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import Status
 from skillgym_action.results.statistics.exact_tests import SampledPair, adjusted_p, case_p, discoveries, suite_p
 from skillgym_action.results.statistics.rates import ONE_SIDED, format_probability, mean, same_cases_rate
@@ -176,7 +177,7 @@ def _planned(head: RunReport, repetitions: int | None) -> int:
     return most if repetitions is None else min(most, repetitions)
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Pairs:
     """The baseline's executions, by what became of them.
 

@@ -5,12 +5,12 @@ Fractions of 1 are rates. Formulas are approximations within 15% of simulations,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.comparison import Samples, samples_of
 from skillgym_action.model.errors import Problem
+from skillgym_action.model.records import record
 from skillgym_action.results.statistics.comparison import (
     MIN_RELEVANT_DROP,
     NOTHING_PASSED,
@@ -36,7 +36,7 @@ _LEAST = 0.8  # of the variance that a drop itself causes in cases that always p
 _START, _ROUNDS = 0.2, 50  # of the fixed-point iteration
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Difficulty:
     """How cases pass: ``mean`` is their mean rate, ``icc`` (intraclass correlation) how much their rates differ.
 
@@ -181,7 +181,7 @@ def _matches(planned: PlannedSessions, base: RunReport) -> Iterator[tuple[Execut
             yield execution, number, found
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ExpectedCost:
     """What a plan will cost in US dollars, if its sessions cost what they did in the baseline.
 

@@ -6,13 +6,13 @@ by Student's t on the logarithms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heapify, heapreplace
 from math import ceil, exp, fsum, log, sqrt
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.forecast import PredictionInterval
+from skillgym_action.model.records import record
 from skillgym_action.results.statistics.uplift import CONFIDENCE, student_t
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _SMALLEST = 1e-9
 _ENOUGH = 0.5  # of the expected total: a run that lacks more of it is not like the one that is planned
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StoredFigure:
     """What is stored of a figure of one execution's sessions, such as their cost: ``mean`` over runs and ``of_run``.
 

@@ -6,9 +6,10 @@ cases were run again. Formulas: Wilson (1927), with Kish's effective sample size
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import comb, fsum, sqrt
 from typing import TYPE_CHECKING
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +26,7 @@ MIN_CASE_SESSIONS = 5  # for the interval of one case
 _TOLERANCE = 1e-12  # of sums of squares that are zero but for rounding
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RateEstimate:
     """A mean over cases with an interval, both from 0 to 1. ``n``: the effective number of samples.
 
@@ -118,7 +119,7 @@ def _mean_of_k(
     return _over_cases(known, sum(case.judged // k for case in cases))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TriggerRates:
     """Runs of the trigger queries of one suite on one runner.
 

@@ -7,8 +7,10 @@ package is imported. With one, the coordinator plans, counts, keeps the journal 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Protocol
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +19,7 @@ PROTOCOL = 1
 """The number of what coordinator and workers exchange; it changes with the meaning of a ticket or an answer."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Ticket:
     """Which session a worker is to run: its execution, repetition and number, both from 1.
 
@@ -40,7 +42,7 @@ class Ticket:
         return json.dumps({name: value for name, value in asdict(self).items() if value is not None})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Announcement:
     """What workers are sent once per run, before its tickets.
 
@@ -60,7 +62,7 @@ class Announcement:
     versions: Versions
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Versions:
     """What coordinator and worker must have in common."""
 
@@ -73,7 +75,7 @@ class Versions:
         return f"skillgym-action {self.tool}, Python {self.python}, protocol {self.protocol}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SessionLine:
     """What a worker answers: not validated yet. ``line``: of the journal. ``archive``: a bundle of the artifacts.
 

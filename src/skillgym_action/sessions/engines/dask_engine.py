@@ -7,7 +7,7 @@ import logging
 import threading
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from distributed.worker import get_worker
 
 from skillgym_action.model.errors import EngineError, UsageError
 from skillgym_action.model.limits import CLUSTER_SECONDS, MAX_REFUSAL_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.sessions.engines import EngineCancelledError, RefusedTicketError, SessionLine, WorkerLostError
 from skillgym_action.sessions.engines.announcement import own_versions
 from skillgym_action.text.escaping import terminal_line
@@ -41,7 +42,7 @@ MAX_LOOK_SECONDS = 1.0  # that one look adds to the silence of the scheduler
 untyped: Any = distributed  # most of its functions have no types
 
 
-@dataclass(eq=False, slots=True)
+@record(frozen=False, kw_only=False, eq=False)
 class _Waiting:
     """A ticket of a worker, which has it if it was ``sent``. ``judging``: called when judging starts commands."""
 

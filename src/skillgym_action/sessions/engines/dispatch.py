@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import EngineError
 from skillgym_action.model.limits import MAX_REFUSAL_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Cost, Trouble
 from skillgym_action.model.verdicts import WORKER_LOST
 from skillgym_action.sessions.engines import EngineCancelledError, RefusedTicketError, Ticket, WorkerLostError
@@ -47,7 +48,7 @@ LOST = ""  # in place of the worker of a shared workspace
 WORKSPACE_LOST = "the shared workspace of the sessions before was lost with its worker"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Notices:
     """What the caller does meanwhile.
 
@@ -63,7 +64,7 @@ class Notices:
     lost: Callable[[float], None]
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Request:
     """A session that is to run."""
 

@@ -13,10 +13,11 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillgym_action.model.records import record
 from skillgym_action.sessions.engines.announcement import unpack_files
 from skillgym_action.system.files.bundle import BundleError
 from skillgym_action.system.files.removal import remove_path
@@ -37,7 +38,7 @@ Answer = tuple[str, bytes, bytes]
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class SlotSettings:
     """How slots are started and ended. ``unpack``: writes the files of an announcement to a new folder."""
 

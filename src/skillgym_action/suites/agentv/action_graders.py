@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,6 +10,7 @@ from skillgym_action.agents.output.tool_calls import calls_of
 from skillgym_action.judging.assertions.evidence import excerpt
 from skillgym_action.judging.assertions.graders import CheckResult, all_or_nothing, grade_of
 from skillgym_action.model.limits import MAX_LISTED_VALUES
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Message, SkillSignal
 from skillgym_action.suites.agentv.grader_trace import all_turns, trace_of, turns_of
 from skillgym_action.suites.agentv.judge_graders import JudgeGrader, TextPrompt
@@ -31,7 +32,7 @@ MODES = ("any_order", "in_order", "exact", "subset", "superset")
 ARGUMENTS = ("exact", "superset", "subset", "ignore")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ExpectedCall:
     """An expected call. ``args`` None: any. ``match``: how they are compared, or the fields that are compared."""
 
@@ -68,7 +69,7 @@ class ExpectedCall:
             yield CheckResult(text, passed)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Trajectory:
     """The calls of a session are the expected ones, compared by ``mode``; ``minimums`` are for ``any_order``."""
 
@@ -105,7 +106,7 @@ class Trajectory:
         return _listed_calls(calls, tools if self.mode in ("any_order", "superset") else ())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SkillTrigger:
     """A skill was used, or was not. Its name may be a part of the used skill's, such as one without its plugin."""
 
@@ -296,7 +297,7 @@ ARGUMENT_MODES = ("partial", "exact")
 _COMMAND_KEYS = ("cmd", "command", "commands")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Step:
     """One step of a session. ``names``: what it can be called in a suite; the first one is shown."""
 
@@ -336,7 +337,7 @@ def _command(args: object) -> str:
     return " ".join(filter(None, (text_of(word).strip() for word in words)))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StepPattern:
     """Which steps are meant. ``pattern``: a name with ``*`` and ``?``, in any case of letters; None: every step."""
 
@@ -355,7 +356,7 @@ class StepPattern:
         return self.pattern or "any step"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StepsGrader:
     """A rule about the steps of a session: 1 or 0. ``value``: the rule as it is written, which digests need."""
 
@@ -372,7 +373,7 @@ class StepsGrader:
         return all_or_nothing(check, evidence=None if check.passed else _listed(steps))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SkillUse:
     """How often a skill was used. ``pattern``: its name, or one with ``*`` and ``?``."""
 
@@ -410,7 +411,7 @@ def _called_skills(report: SessionReport) -> Iterator[str]:
             yield text_of(call.args.get("skill", ""))
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class EverySkill:
     """All of several skills were used."""
 
@@ -424,7 +425,7 @@ class EverySkill:
         return all_or_nothing(*(check for grade in grades for check in grade.checks), evidence=grades[-1].evidence)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class NoSkill:
     """None of several skills was used."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, ClassVar
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from skillgym_action.judging.assertions.evidence import found_evidence, nearest_lines, numbered_lines
 from skillgym_action.judging.assertions.graders import CheckResult, all_or_nothing, grade_of, not_gradable
 from skillgym_action.model.limits import MAX_CHANGED_TEXT_CHARACTERS, MAX_EVIDENCE_CHANGED_LINES
+from skillgym_action.model.records import record
 from skillgym_action.model.result import weighted_mean
 from skillgym_action.text.javascript.regex import SearchError
 from skillgym_action.text.javascript.values import (
@@ -46,7 +46,7 @@ FLAGS = "imsugy"
 LISTS = frozenset({"contains-any", "contains-all", "icontains-any", "icontains-all"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Contains:
     """The answer contains texts: ``every`` one of them, or any. ``fold``: upper and lower case are the same.
 
@@ -80,7 +80,7 @@ class Contains:
         return text.lower() if self.fold else text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Compares:
     """The answer equals a text, or starts or ends with it; white space around both is ignored."""
 
@@ -108,7 +108,7 @@ class Compares:
         return "\n".join(["missing (-) and surplus (+) lines:", *shown, *more]) if lines else _beginning(answer)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Matches:
     """A regular expression is found in the answer; with ``sticky``, at its beginning. ``key_path`` is the value's."""
 
@@ -135,7 +135,7 @@ class Matches:
         return all_or_nothing(CheckResult(text, passed=True), evidence=found)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class IsJson:
     """The whole answer is JSON, of any type."""
 
@@ -232,7 +232,7 @@ _TIME_FORMATS = ("", " %H:%M", " %H:%M:%S", " %H:%M %z", " %H:%M:%S %z", " %I:%M
 _DATE_FORMATS = tuple(day + time for day in _DAY_FORMATS for time in _TIME_FORMATS)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Field:
     """A field to compare. ``tolerance`` is a difference, or with ``relative`` a share of the expected number."""
 
@@ -275,7 +275,7 @@ class Field:
         return difference <= self.tolerance and difference < float("inf")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class FieldAccuracy:
     """Fields of the answer equal those of the expected output. With ``all_fields``, 1 only if every field does."""
 

@@ -10,12 +10,13 @@ import io
 import re
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem, SuiteError, did_you_mean
 from skillgym_action.model.limits import MAX_DOCUMENT_DEPTH, MAX_SUITE_CASES
+from skillgym_action.model.records import record
 from skillgym_action.suites.values import FixedLocation, SuiteValue
 from skillgym_action.system.files.globs import paths_matching
 from skillgym_action.text.documents.user_files import kind_of, skipped_link, unread_twins
@@ -41,7 +42,7 @@ _SKILL_CASE_KEYS = frozenset(
 _COPY_FILES = 'while [ $# -gt 0 ]; do mkdir -p "$(dirname "$2")" && cp -R "$1" "$2" || exit 1; shift 2; done'
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class WrittenTest:
     """A test as it is written. ``folder`` is the folder of its ``case.yaml``; its name is the default id.
 
@@ -55,7 +56,7 @@ class WrittenTest:
     workspace: WorkspaceSettings | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class UnreadableTest:
     """A test that cannot be read."""
 
@@ -63,7 +64,7 @@ class UnreadableTest:
     case_id: str
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class Tests:
     """All tests in their order, warnings, and the files with tests, which are hidden from agents."""
 

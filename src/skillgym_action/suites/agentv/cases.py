@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
@@ -17,6 +17,7 @@ from skillgym_action.model.limits import (
     MAX_REPORTED_PROBLEMS,
     MAX_VARIABLE_CHARACTERS,
 )
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import BenchmarkCase, Invalid
 from skillgym_action.suites.agentv.assertions import assertion_of, assertions_of
 from skillgym_action.suites.agentv.case_sources import UnreadableTest
@@ -87,7 +88,7 @@ ON_DEPENDENCY_FAILURE: dict[str, Literal["skip", "fail", "run"]] = {"skip": "ski
 _SHOWN_UNUSABLE = 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SharedSettings:
     """What a suite defines for all of its tests."""
 
@@ -107,7 +108,7 @@ class SharedSettings:
         return self.workspace_settings.spec(compat=self.files.compat) if self.workspace_settings else None
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class LoadedCases:
     """The cases of a suite so far, and how large they are together."""
 

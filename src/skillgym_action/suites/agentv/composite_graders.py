@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from skillgym_action.judging.assertions.graders import (
@@ -17,6 +17,7 @@ from skillgym_action.judging.assertions.graders import (
 from skillgym_action.judging.assertions.printed_scores import UnusableScoreError, answer_in, score_of
 from skillgym_action.model.judge_question import QuotedText, united_judges
 from skillgym_action.model.limits import MAX_GRADER_EVIDENCE_BYTES, MAX_GRADER_OUTPUT_BYTES, MIN_GRADER_SECONDS
+from skillgym_action.model.records import record
 from skillgym_action.model.result import weighted_mean
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.suites.agentv.judge_graders import ScoreAnswer, grade_by_judge
@@ -68,7 +69,7 @@ class Aggregator(Protocol):
     def aggregate(self, grades: NamedGrades, context: AssertionContext) -> Grade: ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Composite:
     """Several graders as one."""
 
@@ -94,7 +95,7 @@ class Composite:
         return self.aggregator.aggregate(grades, context)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AssertSet:
     """Several assertions as one, with the weighted mean of their scores. AgentV 5's ``assert-set``.
 
@@ -130,7 +131,7 @@ def _with_own_minimum(member: WeightedMember, grade: Grade) -> Grade:
     return grade if member.min_score is None else with_minimum(grade, member.min_score)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class WeightedAverage:
     """The weighted mean of the members' scores. ``weights`` are by name; the default is 1."""
 
@@ -142,7 +143,7 @@ class WeightedAverage:
         return grade_of(*_checks(grades), score=clamped(score))
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class PassingShare:
     """The share of members that passed; it has to be at least ``minimum``."""
 
@@ -158,7 +159,7 @@ class PassingShare:
         return grade_of(check, *_checks(grades), score=score, passed=enough)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ProgramAggregator:
     """A line for sh that reads the members' grades on stdin and prints the score, as a JSON object.
 
@@ -207,7 +208,7 @@ def _aggregated_grade(answer: dict[str, object], *, compat: bool) -> Grade:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class JudgeAggregator:
     """The judge reads the members' grades and gives the score."""
 

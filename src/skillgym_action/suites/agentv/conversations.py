@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from skillgym_action.judging.assertions.graders import CheckResult, grade_of, not_gradable
 from skillgym_action.model.judge_question import united_judges
+from skillgym_action.model.records import record
 from skillgym_action.model.result import case_score, format_score, reaches_threshold
 from skillgym_action.model.session_report import Cost, Usage
 from skillgym_action.model.suite import CaseConversation
@@ -124,7 +125,7 @@ def turn_entries(assertions: object) -> object:
 # --- grading ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Asked:
     """A conversation, the assertions of the whole of it, and the threshold of its case."""
 
@@ -133,7 +134,7 @@ class Asked:
     threshold: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ConversationGrader:
     """The assertions of each turn, and those of the whole conversation, as one grade.
 
@@ -264,7 +265,7 @@ def _read(report: SessionReport, transcript: str) -> SessionReport:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TurnContext:
     """An ``AssertionContext`` whose report is that of a turn. ``messages``: what was said, as graders get it."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, SuiteError
+from skillgym_action.model.records import record
 from skillgym_action.suites.values import FixedLocation, SuiteValue
 from skillgym_action.text.documents.documents import read_document
 from skillgym_action.text.documents.user_files import read_text
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.text.documents.user_files import Opener
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Task:
     """What a case asks for, for its graders. Messages and metadata are JSON values, in AgentV's own form.
 
@@ -42,7 +43,7 @@ def read_yaml_file(path: Path, name: str, opener: Opener | None = None) -> objec
     return read_document(text, path=name, kind="yaml", error=SuiteError).value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class EntryContext:
     """The place of an entry of ``assertions``, and what is needed to load it.
 

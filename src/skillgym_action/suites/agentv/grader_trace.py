@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents.output.tool_calls import calls_of, is_reply, model_rounds
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Message
 from skillgym_action.suites.agentv.messages import as_text, sound_message
 
@@ -27,7 +28,7 @@ PROVIDERS = {
 """AgentV's names of agents, where they are not ours."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Turn:
     """A message with the tool calls that followed it."""
 

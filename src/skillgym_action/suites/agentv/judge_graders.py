@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
@@ -21,6 +21,7 @@ from skillgym_action.judging.assertions.graders import (
 )
 from skillgym_action.model.judge_question import CHANGED_FILES, Question, QuotedText
 from skillgym_action.model.limits import MAX_JUDGE_VOTES
+from skillgym_action.model.records import record
 from skillgym_action.model.result import weighted_mean
 from skillgym_action.text.javascript.values import stringified
 
@@ -51,7 +52,7 @@ class JudgePrompt(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class ScoreRange:
     """Points from ``least`` to ``most``, and what earns them."""
 
@@ -60,7 +61,7 @@ class ScoreRange:
     outcome: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Rubric:
     """One thing that the judge decides. ``min_score``: the share of the points that is needed; None: no minimum."""
 
@@ -88,7 +89,7 @@ class Rubric:
         return {**required, **{key: value for key, value in optional.items() if value is not None}}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JudgeGrader:
     """Asks the judge: without rubrics for a score of its own, else for a verdict on each rubric, or for its points.
 
@@ -328,7 +329,7 @@ def complete_form(form: type[Checks], ids: tuple[str, ...]) -> type[Checks]:
     return create_model("Complete", __base__=form, __doc__=form.__doc__, __validators__=validators)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TextPrompt:
     """The prompt: the suite's own template, or else the built-in one, with values of the case and the session."""
 

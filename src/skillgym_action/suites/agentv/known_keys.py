@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.json_codec import camel_case
 from skillgym_action.model.limits import MAX_AGENTV_WARNINGS
+from skillgym_action.model.records import record
 from skillgym_action.suites.agentv.metric_graders import METRICS, TOKENS
 from skillgym_action.suites.agentv.version_5_assertions import plain_type
 from skillgym_action.suites.agentv.workspaces import KNOWN_KEYS as WORKSPACE_KEYS
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.suites.values import SuiteValue
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Shape:
     """The known keys of a mapping; ``inner``: those of the mapping, or of the mappings in the list, below a key.
 

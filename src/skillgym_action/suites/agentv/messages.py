@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.text.javascript.values import stringified
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ ROLES = ("system", "user", "assistant", "tool")
 MESSAGE = "write text, or messages with role and content"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AgentPrompt:
     """The prompt of a test, the files that it names, and the names of files that do not exist."""
 

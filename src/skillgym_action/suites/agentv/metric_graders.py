@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.agents.output.tool_calls import calls_of, model_rounds
 from skillgym_action.judging.assertions.graders import CheckResult, all_or_nothing, grade_of
 from skillgym_action.model.figures import distinct_texts
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ DEFAULT_TOLERANCE = 0.2
 _DIGITS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Metric:
     """Something about a session that can be counted; ``form`` is its format string, with ``digits`` after the point."""
 
@@ -34,7 +34,7 @@ class Metric:
     value: Callable[[SessionReport], float | None]
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class MetricLimit:
     """A metric and its maximum."""
 
@@ -53,7 +53,7 @@ class MetricLimit:
         return CheckResult(f"{metric.name}: {comparison}", passed)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class MetricLimits:
     """Every metric is within its limit: 1 or 0, or with ``share`` the share of those that are.
 

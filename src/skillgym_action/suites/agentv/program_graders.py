@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +17,7 @@ from skillgym_action.judging.assertions.graders import (
 )
 from skillgym_action.judging.assertions.printed_scores import ANSWER_KEYS, UnusableScoreError, answer_in, score_of
 from skillgym_action.model.limits import MAX_GRADER_EVIDENCE_BYTES, MAX_GRADER_OUTPUT_BYTES, MIN_GRADER_SECONDS
+from skillgym_action.model.records import record
 from skillgym_action.model.resource_limits import format_size
 from skillgym_action.model.session import Ending, Invocation
 from skillgym_action.suites.agentv.conversations import TurnContext, task_in
@@ -64,7 +65,7 @@ _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:: .*)?")
 _JAVASCRIPT_ERROR = re.compile(r"(?:Node\.js|Bun) v\d\S*.*")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Program:
     """A grader that is a program. Files in ``argv`` that the suite has are absolute paths.
 
@@ -131,7 +132,7 @@ class Program:
         return context.files.existed(part.removeprefix("./"))
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class PromptProgram:
     """A prompt for the judge that a program prints: a ``JudgePrompt``."""
 
@@ -404,14 +405,14 @@ SATISFIED = 0.5
 """The score from which what a function checked counts as found. AgentV's number; the grade passes from another one."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class FunctionReference:
     """A function in a suite, by its number in the suite host."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class FunctionGrader:
     """Calls a function of the suite with the answer, and takes the score that it returns.
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.limits import MAX_AGENTV_WARNINGS, MAX_CASE_ID_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import BenchmarkSuite, Invalid, WorkspaceSpec
 from skillgym_action.suites.agentv.program_graders import FunctionReference
 from skillgym_action.suites.agentv.suite_files import SuiteFiles
@@ -113,7 +114,7 @@ EXECUTION_KEYS = frozenset(
 ALIASES = {"eval_cases": "tests", "evalcases": "tests", "assert": "assertions"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class _Content:
     """The content of a suite file: what it defines for all tests, and the tests.
 
@@ -344,7 +345,7 @@ _SILENT = ("cache", "cachePath", "verbose")
 _FUNCTION = "$function"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ProgramSource:
     """A suite that a program exports: its tests have a location, other keys that of the export."""
 

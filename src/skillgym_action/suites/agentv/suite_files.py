@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.limits import MAX_DOCUMENT_VALUES
+from skillgym_action.model.records import record
 from skillgym_action.suites.agentv.variables import SizeBudget, folders_up, interpolated
 from skillgym_action.suites.agentv.version_5_templates import with_environment
 from skillgym_action.suites.values import SuiteValue
@@ -36,7 +37,7 @@ _LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 """A line that is not blank."""
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class ReadFiles:
     """What was read for a suite so far, and how much: many small files can be as much as a large one.
 
@@ -52,7 +53,7 @@ class ReadFiles:
     version_5: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class SuiteFiles:
     """What may be read for a suite. ``folder`` is its file's, ``root`` the repository's.
 

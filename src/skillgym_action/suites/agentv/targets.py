@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Problem, SuiteError, did_you_mean
 from skillgym_action.model.hooks import NO_HOOKS, Hooks
 from skillgym_action.model.limits import MAX_AGENTV_TARGETS
+from skillgym_action.model.records import record
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.suites.agentv.program_graders import FunctionReference
@@ -66,7 +67,7 @@ PLACEHOLDERS = ("PROMPT", "PROMPT_FILE", "EVAL_ID", "ATTEMPT", "FILES", "OUTPUT_
 _PLACEHOLDER = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class NamedTarget:
     """A target as a suite names it. ``use_target``: the name of the target that it is a variant of.
 
@@ -114,7 +115,7 @@ def _named_target(item: SuiteValue, files: SuiteFiles) -> NamedTarget:
 # --- targets.yaml -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Targets:
     """The defined targets by name; ``path`` is the path of their file in messages, None if there is no file.
 
@@ -156,7 +157,7 @@ def defined_targets(files: SuiteFiles) -> Targets:
 # --- runners ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SuiteRunners:
     """The runners of a suite, those that it may run on as well, and warnings."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import TrialRule
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ MAX_AGENTV_TRIALS = 1_000  # of each test
 Strategy = Literal["pass_at_k", "mean", "confidence_interval"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Trials:
     """``count`` sessions of each test, at least 2; ``rule``: what becomes of their scores."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.limits import MAX_CONFIGURATION_BYTES, MAX_NUMBER_DIGITS, MAX_VARIABLE_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.user_files import kind_of, read_text
 from skillgym_action.text.javascript.values import stringified
 
@@ -32,7 +32,7 @@ _QUOTED = re.compile(r"(['\"`])(.*?)\1\s*(?:#.*)?", re.DOTALL)
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class SizeBudget:
     """Counts the characters that variables bring into a suite."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.suites.agentv.case_sources import Tests, tests_of
 from skillgym_action.suites.agentv.targets import TARGET_FILES
 from skillgym_action.suites.agentv.version_5_assertions import TRAJECTORY, plain_type
@@ -112,7 +113,7 @@ def _has_own_assertions(holder: Mapping[str, object]) -> bool:
     return any(kind in ASSERTION_TYPES or TRAJECTORY in kind for kind in types)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Version5Suite:
     """A suite of AgentV 5. ``top`` has the keys of AgentV 4, and so have the tests.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import SuiteError, did_you_mean
 from skillgym_action.model.hooks import Hook, Hooks
 from skillgym_action.model.limits import MAX_AGENTV_TARGETS
+from skillgym_action.model.records import record
 from skillgym_action.suites.agentv.targets import AGENT_TYPES, MODEL_PROVIDERS, NamedTarget, Targets, defined_targets
 from skillgym_action.suites.agentv.version_5_assertions import PROGRAMS
 from skillgym_action.suites.agentv.version_5_templates import with_environment
@@ -42,7 +43,7 @@ _EXTENSION = re.compile(r"file://(.+):(\w+)")
 _NODE_FILE = re.compile(r"\.[cm]?[jt]s$")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Environment:
     """Where agents work, and the variables that they get; settings None: nothing is said about it."""
 
@@ -227,7 +228,7 @@ def is_file_up(names: tuple[str, ...], files: SuiteFiles) -> bool:
     return any((root / name).is_file() for root in files.roots for name in names)
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class Catalog:
     """The providers that are defined, as targets by their labels, and the one that is used by default."""
 

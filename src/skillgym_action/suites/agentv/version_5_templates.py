@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.suites.agentv.variables import MISSING, SizeBudget, coerced, value_at
 from skillgym_action.suites.agentv.version_5_assertions import plain_type
 from skillgym_action.text.javascript.values import stringified
@@ -48,7 +49,7 @@ class UnsupportedExpressionError(Exception):
         return place.error(message, "use names of variables, with default, join, lower, trim, upper or dump")
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class Renderer:
     """Replaces expressions. ``missing``: the names without a value that were found so far.
 

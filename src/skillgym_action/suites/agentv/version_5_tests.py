@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import SuiteError, did_you_mean
 from skillgym_action.model.limits import MAX_AGENTV_WARNINGS
+from skillgym_action.model.records import record
 from skillgym_action.suites.agentv.case_sources import Tests, UnreadableTest, WrittenTest, files_matching, program_of
 from skillgym_action.suites.agentv.variables import merged
 from skillgym_action.suites.agentv.version_5_assertions import no_transform
@@ -49,7 +50,7 @@ _UNFIT = re.compile(r"[^\w.-]+")
 # --- prompts ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class WrittenPrompt:
     """A prompt of a suite, with expressions: a text, or messages. ``value`` is where it is written."""
 
@@ -111,7 +112,7 @@ def _in_file(value: SuiteValue, files: SuiteFiles) -> object:
 # --- what all tests share ---------------------------------------------------------------------------
 
 
-@dataclass(kw_only=True, slots=True)
+@record(frozen=False)
 class TestDefaults:
     """What a suite defines for all of its tests, and the warnings about them so far.
 

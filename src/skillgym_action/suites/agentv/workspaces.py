@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from skillgym_action.model.hooks import NO_HOOKS, Hook, Hooks
+from skillgym_action.model.records import record
 from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import WorkspaceSpec
 from skillgym_action.suites.agentv.repos import repos_of
@@ -37,7 +38,7 @@ _NO_SUCH_PROGRAM = 'for name; do command -v "$name" >/dev/null || { echo "not in
 _NO_SUCH_MODULE = 'for name; do python3 -c "import $name" || exit 1; done'
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class WorkspaceSettings:
     """The settings under ``workspace``; None: not set. ``disabled``: the suite's hooks do not run, either.
 

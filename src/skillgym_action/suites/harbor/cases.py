@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.containers import ContainerBuild, ContainerCommand, ContainerSpec
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.limits import COMMAND_TAIL_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.session import CaseAgentSettings
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.model.suite import BenchmarkCase, WorkspaceSpec
@@ -128,7 +129,7 @@ _HIDE += f" && chmod 777 {LOGS_PATH}/agent {LOGS_PATH}/verifier {LOGS_PATH}/arti
 _EXECUTABLE = 'chmod 755 "$1"'
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TaskPreparation:
     """Removes what an image has at the paths of tests and solution, makes the folders of logs, waits until it is ready.
 
@@ -186,7 +187,7 @@ class TaskPreparation:
             container.pause(check.interval if began >= starting else check.start_interval)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TaskSolution:
     """The reference solution of a task, run as Harbor's oracle runs it. ``env``: variables for it."""
 

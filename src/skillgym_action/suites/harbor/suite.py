@@ -5,13 +5,14 @@ Which files these are is in ``paths``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem, SuiteError
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import BenchmarkSuite, Invalid
 from skillgym_action.suites.harbor.cases import task_case
 from skillgym_action.suites.harbor.paths import MIGRATE, TASK, accepts, named, part_of, rejection
@@ -80,7 +81,7 @@ def _task(source: SuiteFile, folder: Path, root: Path) -> TaskFolder:
     )
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Tasks:
     """The cases of a suite so far."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem, SuiteError
+from skillgym_action.model.records import record
 from skillgym_action.model.resource_limits import format_size
 from skillgym_action.suites.harbor.paths import (
     DOCKERFILE,
@@ -39,7 +39,7 @@ _PARTS = (TASK, INSTRUCTION, ENVIRONMENT, TESTS, SOLUTION)
 _CANARY = re.compile(r"<!--.*canary.*-->|#.*canary.*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class TaskFolder:
     """A task as a folder. ``root``: of the repository; both are absolute.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.model.containers import ContainerLimits, NetworkMode, NetworkPolicy
 from skillgym_action.model.errors import SuiteError
 from skillgym_action.model.limits import MAX_POLICY_HOSTS
+from skillgym_action.model.records import record
 from skillgym_action.suites.container_section import image_name
 from skillgym_action.suites.values import UNUSABLE, SuiteValue
 from skillgym_action.text.secret_forms import is_secret_variable
@@ -32,7 +33,7 @@ _IN_MEBIBYTES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}\$?")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Healthcheck:
     """A command that has to exit with 0 before the agent starts. All times are in seconds.
 
@@ -49,7 +50,7 @@ class Healthcheck:
     retries: int = 3
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TaskSettings:
     """What ``task.toml`` asks for. Times are in seconds; None: not set.
 

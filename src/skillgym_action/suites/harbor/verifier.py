@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.judging.assertions.printed_scores import UnusableScoreError, json_of, number_in, score_of
 from skillgym_action.model.containers import ContainerCommand
 from skillgym_action.model.judgement import Outcome
 from skillgym_action.model.limits import MAX_COMMAND_EVIDENCE_BYTES, MAX_COMMAND_EVIDENCE_LINES
+from skillgym_action.model.records import record
 from skillgym_action.model.resource_limits import format_size
 from skillgym_action.model.result import format_score
 from skillgym_action.suites.harbor.paths import (
@@ -42,7 +42,7 @@ rm -rf {TESTS_PATH} {REWARD_JSON} {REWARD_TEXT} && mkdir -p {VERIFIER_LOGS} && c
 _EXECUTABLE = f"chmod 755 {TEST_PATH}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class HarborVerifier:
     """Runs the tests of a task, once the agent's processes have ended; what it left in place of a reward is removed.
 
@@ -149,7 +149,7 @@ class NoRewardError(Exception):
     """There is no usable reward; the message says why."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Reward:
     """The reward, from 0 to 1; and the numbers beside it by name, in the order in which they are written."""
 

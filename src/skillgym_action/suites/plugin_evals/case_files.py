@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.limits import MAX_PLUGIN_CASE_GRADERS
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import Bootstrap, InputFile
 from skillgym_action.suites.values import SuiteValue
 from skillgym_action.text.documents.documents import read_document
@@ -31,7 +32,7 @@ GRADERS, MOCKS = "graders", "mocks"
 _LIKE_GRADERS = (".md", ".mdx", ".markdown", ".yaml", ".yml")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class PluginFiles:
     """What may be read for the suite of a plugin. ``plugin``: its folder; ``root``: of the repository, absolute.
 
@@ -52,7 +53,7 @@ class PluginFiles:
         return read_text(file, path=self.shown(file), error=SuiteError, opener=self.opener)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CaseFiles:
     """A case as it is written. ``settings``: ``case.yaml``; ``prompt``: the frontmatter of ``prompt.md``; None: none.
 
@@ -148,7 +149,7 @@ _EXECUTABLE = 0o111
 _INSIDE = "name a path in the plugin, relative to the folder of the case"
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class CasePlaces:
     """The folder of a case, from which its paths start.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from skillgym_action.model.errors import SuiteError, did_you_mean
 from skillgym_action.model.limits import MAX_CASE_ID_CHARACTERS, MAX_PLUGIN_CASE_GRADERS
+from skillgym_action.model.records import record
 from skillgym_action.model.session import CaseAgentSettings
 from skillgym_action.model.suite import BenchmarkCase
 from skillgym_action.suites.plugin_evals.case_files import MOCKS, CasePlaces
@@ -52,7 +53,7 @@ _VARIABLE = re.compile(r"EVAL_[A-Z0-9_]*")
 _VERSION = re.compile(r"1(\.[0-9]+)?")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class PluginCase:
     """A case, the plugins it needs beside the enclosing one, None: just that one; and warnings."""
 

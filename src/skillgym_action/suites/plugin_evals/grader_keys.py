@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.judging.assertions.graders import ScoredAssertion
 from skillgym_action.model.errors import SuiteError, did_you_mean
+from skillgym_action.model.records import record
 from skillgym_action.suites.plugin_evals.graders import (
     CreatedFile,
     JudgedCriteria,
@@ -36,7 +37,7 @@ _COUNT = re.compile(r"count:[ ]*([0-9]{1,6})")
 _NO_MOCKS = "mocks are not supported yet: grade last_message, trace, files, or a file"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class GraderSource:
     """What graders of one case need: compiled patterns, and the texts of its files by path."""
 
@@ -44,7 +45,7 @@ class GraderSource:
     text_of: Callable[[SuiteValue], str]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class WrittenGrader:
     """A grader as it is written. ``body``: the text of its file below the frontmatter; empty in an entry."""
 

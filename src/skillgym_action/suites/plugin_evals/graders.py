@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field
@@ -11,6 +11,7 @@ from skillgym_action.agents.output.skills import SKILL_FILE, skill_of
 from skillgym_action.judging.assertions.graders import CheckResult, all_or_nothing, by_majority, not_gradable
 from skillgym_action.model.judge_question import Question, QuotedText, needs_judge
 from skillgym_action.model.limits import MAX_SEARCHED_FILE_BYTES, MAX_SHOWN_ARGUMENT_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import (
     Command,
     FileRead,
@@ -55,7 +56,7 @@ def trace(report: SessionReport) -> str:
     return "\n".join(stringified(line) for event in report.events if (line := _line(event)))
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Target:
     """What a grader looks at. ``source`` ``file``: the one at ``path`` in the workspace."""
 
@@ -111,7 +112,7 @@ def _message(role: str, part: dict[str, object]) -> dict[str, object]:
 # --- calls of tools -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class ToolMatcher:
     """Calls of a tool by Claude's name for it; ``input_match``: searched for in the call's input as JSON."""
 
@@ -188,7 +189,7 @@ _EVENTS = {"Skill": _skills, "Bash": _commands, "Read": _reads, "Write": _writes
 # --- graders ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class RegexGrader:
     """A pattern in a text. ``count``: how many matches there have to be; None: any, or none if it is not ``wanted``."""
 
@@ -238,7 +239,7 @@ def _first(found: list[str], text: str) -> str:
     return clipped(shown, MAX_SHOWN_ARGUMENT_CHARACTERS * 4)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ToolUsed:
     """The number of calls of a tool, from ``least`` to ``most``; None: there is no upper limit."""
 
@@ -260,7 +261,7 @@ class ToolUsed:
         return all_or_nothing(CheckResult(explanation, holds))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ToolOrder:
     """Both tools are called, and the first call of the one is before the first call of the other."""
 
@@ -283,7 +284,7 @@ class ToolOrder:
         return all_or_nothing(CheckResult(explanation, holds))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CreatedFile:
     """Whether a file was created in the session whose path matches a glob pattern."""
 
@@ -313,7 +314,7 @@ class CriteriaVerdict(BaseModel):
     reason: Annotated[str, Field(description="one or two sentences, with a quotation")] = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JudgedCriteria:
     """Criteria that the judge decides in three votes. ``baseline``: an answer that must not be better; None: none."""
 

@@ -5,13 +5,14 @@ Which files these are is in ``case_files``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.limits import MAX_PLUGIN_FOLDERS
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid
 from skillgym_action.suites.plugin_evals.case_files import (
     CASE_FILES,
@@ -72,7 +73,7 @@ def suite(source: SuiteFile) -> BenchmarkSuite:
     )
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class _Cases:
     """The cases of a plugin so far."""
 

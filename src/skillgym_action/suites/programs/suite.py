@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from skillgym_action.judging.assertions.commands import SuiteCheck
 from skillgym_action.model.errors import Location, Problem, SuiteError, closest_match, meant_word
 from skillgym_action.model.limits import MAX_CASE_ID_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.resource_limits import LimitError, parse_workspace_limits
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Bootstrap, Invalid, NotASuite, WorkspaceSpec
 from skillgym_action.suites import vendored_folder
@@ -35,7 +36,7 @@ _BLANK = " \t\r\n\0\ufeff\ufffd"
 # --- is it one? -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ImportNames:
     """What finds the modules that a program imports, in the first group; and the names of the tool's own module.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import MAX_EVAL_NAME_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.suites.skill_evals import keys
 from skillgym_action.suites.skill_evals.assertions import Operands, deterministic, deterministic_type, misspelled_type
 from skillgym_action.text.escaping import clipped, one_line
@@ -25,7 +26,7 @@ MAX_EVAL_QUESTION_CHARACTERS = 20_000
 NEGATION = "the result does not: "
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JudgedQuestion:
     """A statement about a session that the judge decides.
 
@@ -42,7 +43,7 @@ class JudgedQuestion:
     advisory: bool = False
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class CaseAssertions:
     """The assertions of a case so far. Questions with equal texts and topics count once."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.judging.assertions.evidence import name_evidence, text_evidence
 from skillgym_action.model.errors import suggestion
 from skillgym_action.model.judgement import Outcome
 from skillgym_action.model.limits import MAX_REGEX_CHARACTERS, MAX_SEARCHED_FILE_BYTES, MAX_SUITE_REGEX_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Command
 from skillgym_action.suites.skill_evals import keys
 from skillgym_action.system.files.globs import is_pattern
@@ -36,7 +37,7 @@ _SHOWN_NAMES = 5
 _LIKENESS = 0.82  # a typing error or another form of a type's word, not a label such as "file_content"
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Operands:
     """What a deterministic assertion compares with: ``texts`` of value or pattern, and the path of a file."""
 
@@ -88,7 +89,7 @@ def misspelled_type(members: Members) -> tuple[SuiteValue, str] | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class DecidedEvalAssertion:
     """An assertion that needs no judge. ``check``: what decides it; ``negate``: it must not hold.
 
@@ -122,7 +123,7 @@ class DecidedEvalAssertion:
         return (outcome,)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class CheckFinding:
     """The result of a check: whether it holds (None: unknown), one sentence, and evidence.
 
@@ -135,7 +136,7 @@ class CheckFinding:
     missing: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TextFound:
     """All ``wanted`` texts or patterns are found: in the file at ``path``, else in what the session has produced.
 
@@ -193,7 +194,7 @@ class TextFound:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class FileThere:
     """A file, or one that matches a glob pattern, is in the workspace."""
 
@@ -215,7 +216,7 @@ class FileThere:
         return CheckFinding(holds=True, explanation=f"{new or names[0]} exists{warning}")
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class ValidJson:
     """The file at ``path``, else the final message, is JSON; a message may have it in a code fence."""
 
@@ -238,7 +239,7 @@ class ValidJson:
         return CheckFinding(holds=True, explanation=f"{where} is JSON")
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class SkillUsed:
     """One of the skills was used: it was loaded, or its SKILL.md was read. (): any skill."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from skillgym_action.model.limits import (
     MAX_SUITE_CASES,
     MAX_VARIABLE_CHARACTERS,
 )
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import BenchmarkCase, BenchmarkSuite, Invalid, TriggerRule, WorkspaceSpec
 from skillgym_action.suites.skill_evals import keys, trigger_shapes
 from skillgym_action.suites.skill_evals.assertion_texts import CaseAssertions
@@ -48,7 +49,7 @@ _NO_QUESTION = 'write what must be true: expectations: ["The report names all th
 _EVERYTHING_ADVISORY = "leave out advisory: true, or required: false, of what decides"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TriggerSettings:
     """What a suite defines for all of its queries. ``skills``: the names of those under test; ``rounds``: of the model.
 
@@ -77,7 +78,7 @@ class TriggerSettings:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SuiteSettings:
     """What a suite defines for all of its cases.
 
@@ -91,7 +92,7 @@ class SuiteSettings:
     triggers: TriggerSettings
 
 
-@dataclass(slots=True)
+@record(frozen=False, kw_only=False)
 class LoadedEvals:
     """The cases of a suite so far, and how large they are together."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import InputFile
 from skillgym_action.suites.skill_evals.keys import Members
 from skillgym_action.text.documents.skill_files import EVAL_FOLDERS, RESULTS_ENDING, SKILL_FILE
@@ -29,7 +29,7 @@ _MOVE = "put input files into evals/files"
 _REMEDY = "input files are relative to the folder above evals/, to the suite, to the skill or to the repository"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class InputPlaces:
     """The folders that input files of a suite file are looked for in, the first first.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field
@@ -13,6 +12,7 @@ from pydantic import BaseModel, Field
 from skillgym_action.model.judge_question import Question, QuotedText, majority, needs_judge
 from skillgym_action.model.judgement import Outcome
 from skillgym_action.model.limits import MAX_EVAL_NAME_CHARACTERS, MAX_LISTED_CHANGES, MAX_SEARCHED_FILE_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Command, FileWrite, ToolCall
 from skillgym_action.system.files.folder import SKILLS as SKILL_FOLDERS
 from skillgym_action.text.escaping import clipped, one_line
@@ -66,7 +66,7 @@ class StatementsAnswer(BaseModel):
     answers: list[StatementVerdict]
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Vote:
     """One answer to one question."""
 
@@ -78,7 +78,7 @@ class _Vote:
         return {"yes": True, "no": False}.get(self.verdict)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Votes:
     """The answers to one question, and the judge that gave them. ``answered``: whether there was any answer."""
 
@@ -104,7 +104,7 @@ class _Votes:
         return next(agreeing, self.votes[0].evidence if self.votes else "the judge was not asked")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class JudgedQuestions:
     """Questions about a session. ``expected_output``: context for the judge; empty: there is none."""
 
@@ -270,7 +270,7 @@ _BINARY = re.compile(r"[\0\ufffd]")
 _MOST_BINARY = 0.05  # share of characters that no text has
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class JudgeMaterial:
     """Paragraphs of a question, and what was left out of them, in words; (): nothing."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import closest_match, meant_word, suggestion
 from skillgym_action.model.limits import MAX_UNKNOWN_KEYS
+from skillgym_action.model.records import record
 from skillgym_action.suites.arm_section import FOREIGN_KEY
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def in_words(key: str) -> str:
     return canonical(key).replace("_", " ").strip()
 
 
-@dataclass(frozen=True)
+@record(kw_only=False, slots=False)
 class Members:
     """The members of a mapping that are not null, by their keys in snake case."""
 
@@ -138,7 +138,7 @@ class Members:
         return self.first(keys) is not None
 
 
-@dataclass(frozen=True)
+@record(kw_only=False, slots=False)
 class KeyWarnings:
     """Warnings about unknown keys of one kind of mapping; about each key once per file."""
 

@@ -7,12 +7,12 @@ that folder; the one with the suite's name for it; and the same in the folders a
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.arm import SkillUnderTest
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.limits import MAX_LISTED_SKILLS
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.skill_files import EVAL_FOLDERS, RESULTS_ENDING, SKILL_FILE, above_evals, read_skill
 from skillgym_action.text.documents.user_files import kind_of, read_text
 
@@ -29,7 +29,7 @@ _PLUGIN_FILES = (".claude-plugin/plugin.json", ".codex-plugin/plugin.json", ".cu
 _REMEDY = "put the suite into the folder evals/ of the skill, or name the skill's folder with skills.path"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SkillLocation:
     """The skills that are installed for a suite: one; several if the suite names several, or if no name chooses one.
 

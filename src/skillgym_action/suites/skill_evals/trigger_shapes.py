@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from skillgym_action.model.records import record
 from skillgym_action.suites.skill_evals import keys
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _NO = frozenset(
 Shape = Literal["list", "two lists", "skills"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ExpectedTrigger:
     """Whether a skill has to load, or must not. ``skill``: its name; None: any skill under test."""
 
@@ -40,7 +40,7 @@ class ExpectedTrigger:
     skill: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TriggerQuery:
     """A query in a file: a mapping, or its text alone with what the list it stands in expects."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from skillgym_action.agents.output.skill_loads import loaded_skill
 from skillgym_action.model.judgement import Outcome
 from skillgym_action.model.limits import MAX_EVIDENCE_COMMAND_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import Command, FileRead, SkillSignal
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _NO_LOAD = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SkillTriggerAssertion:
     """One of the skills is loaded, or none of them if ``should_trigger`` is False.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -21,6 +21,7 @@ from skillgym_action.judging.assertions.commands import CommandPasses
 from skillgym_action.judging.assertions.files import FileAbsent, FileChanged, FileContains, FileExists, FileMatches
 from skillgym_action.model.errors import closest_match, meant_word, suggestion
 from skillgym_action.model.limits import MAX_EXPECTATION_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.json_schemas import FREE_KEYS
 from skillgym_action.text.documents.option_values import WHOLE
 from skillgym_action.text.javascript.regex import Patterns
@@ -105,7 +106,7 @@ class GrammarError(ValueError):
         self.message, self.remedy = message, remedy
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class ParsedExpectation:
     """An assertion, and a warning if it is not certain that the author meant it."""
 
@@ -336,7 +337,7 @@ def _result_as_argument(written: str) -> str | None:
     return f"`{found[1]}` {said} of the command here; to require that the command {wanted}, write {meant}"
 
 
-@dataclass(frozen=True)
+@record(kw_only=False, slots=False)
 class PlainKind:
     """An expectation that has one operand and no rules: ``PREFIX:OPERAND``.
 

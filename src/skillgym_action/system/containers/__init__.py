@@ -8,12 +8,13 @@ for. To add one: a module with a function ``sandbox(settings)``, a row in ``SAND
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from skillgym_action.model.errors import SandboxError, UsageError
 from skillgym_action.model.plugin_table import PluginTable
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +41,7 @@ _OWN = {
 SANDBOXES = PluginTable[str | None]("sandboxes", _OWN, ("sandbox",), lambda module: module.__name__)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SandboxSettings:
     """What a sandbox is opened with. ``run``: id of the run, which labels all it makes: letters, digits, ``-``, ``.``.
 

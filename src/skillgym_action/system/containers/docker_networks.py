@@ -11,7 +11,7 @@ import random
 import threading
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from docker.types import IPAMConfig, IPAMPool
 
 from skillgym_action.model.containers import NetworkMode, NetworkPolicy, RefusedConnection
 from skillgym_action.model.errors import SandboxError
+from skillgym_action.model.records import record
 from skillgym_action.system.containers import squid
 from skillgym_action.system.containers.docker_engine import ENGINE_ERRORS
 from skillgym_action.system.containers.docker_sweep import labels
@@ -56,7 +57,7 @@ def refusals(counts: Counter[str], shown: Callable[[str], str]) -> tuple[Refused
     return tuple(RefusedConnection(target=shown(target), count=count) for target, count in most)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Connection:
     """The place of one container in a network. ``address``: its own; None: the engine chooses, or there is none."""
 
@@ -68,7 +69,7 @@ class Connection:
     refusals: Callable[[], tuple[RefusedConnection, ...]] = tuple
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class ClosedNetwork:
     """A network of a container and the proxy."""
 

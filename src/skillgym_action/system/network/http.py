@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit
 from requests import Session, exceptions
 from urllib3.exceptions import NewConnectionError
 
+from skillgym_action.model.records import record
 from skillgym_action.model.version import __version__
 from skillgym_action.system.clock import wait_readable
 
@@ -31,7 +31,7 @@ CONNECT_SECONDS = 10.0  # until there is a connection
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class HttpRequest:
     """``body`` is sent as JSON; ``timeout``: seconds that the connection may be silent.
 
@@ -46,7 +46,7 @@ class HttpRequest:
     whole_timeout: float = inf
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class HttpReply:
     """Names in ``headers`` are case-insensitive; ``next_page``: the URL that the Link header calls ``next``."""
 

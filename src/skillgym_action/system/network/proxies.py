@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +20,7 @@ CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 SUFFIX = "_proxy"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Network:
     """``proxies``: URLs by scheme or "all", and hosts without a proxy as "no"; ``certificates``: path of a file."""
 

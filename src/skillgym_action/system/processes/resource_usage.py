@@ -9,9 +9,9 @@ import os
 import sys
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.model.resource_limits import format_size
 from skillgym_action.system.processes.disk_usage import disk_used
 
@@ -29,7 +29,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 PARENT, THREADS, RESIDENT = 1, 17, 21  # fields of /proc/PID/stat, counted after the name
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class ResourceUsage:
     """What processes use together. ``memory``: resident bytes; ``processes``: their number, threads counted."""
 

@@ -17,11 +17,11 @@ import struct
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
+from skillgym_action.model.records import record
 from skillgym_action.model.session import Identity
 from skillgym_action.system.files.open_below import FOLDER_FLAGS
 from skillgym_action.system.supervisor.prctl import PR_GET_SECUREBITS, prctl
@@ -42,7 +42,7 @@ CREDENTIALS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class AgentUser:
     """An unprivileged user of this machine, and the user ids of sessions.
 

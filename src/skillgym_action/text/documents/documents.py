@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 from skillgym_action.model.errors import Location, Problem, SkillgymError, closest_match, did_you_mean
 from skillgym_action.model.limits import MAX_REPORTED_PROBLEMS
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.located_values import KeyPath, Lines, LocatedValue, NotationError, key_path_text
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class ValueSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class Document:
     """The value of a file and the locations of its parts. ``path`` is the file's path in locations."""
 
@@ -107,7 +107,7 @@ def read_document(text: str, *, path: str, kind: Kind, error: type[SkillgymError
     return Document(path=path, value=located.value, located=located, lines=lines)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class ProgramDocument(Document):
     """A value that a program has made: its parts have no location but the file."""
 

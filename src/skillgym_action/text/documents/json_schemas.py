@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,7 +44,7 @@ def has(key: str) -> dict[str, Any]:
     return {"required": [key], "properties": {key: {"not": {"type": "null"}}}}
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # pydantic needs a hash
+@record(kw_only=False, eq=False)
 class AlsoAccepts:
     """In an annotation: a validator before the type accepts what fits ``schema``, too."""
 
@@ -54,7 +55,7 @@ class AlsoAccepts:
         return any_of(handler(core), self.schema)
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # pydantic needs a hash
+@record(kw_only=False, eq=False)
 class MadeSchema:
     """In an annotation: the schema is what ``make`` returns, which is called only when the schema is wanted."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from skillgym_action.model.limits import MAX_DOCUMENT_DEPTH
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.json_text import Extent, refuse_doubled
 from skillgym_action.text.documents.located_values import NotationError, key_path_text, too_deep
 
@@ -28,7 +28,7 @@ _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<closed>")?|[\[\]{},]', re.DO
 _SCALAR_END = re.compile(rf"[{_BLANK},\]}}]")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class StreamLimits:
     """How much one value may have, and ``characters`` of it; and how many ``objects`` all values together."""
 

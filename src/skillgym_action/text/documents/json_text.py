@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from skillgym_action.model.limits import MAX_DOCUMENT_VALUES
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.located_values import (
     LocatedValue,
     NotationError,
@@ -76,7 +76,7 @@ def _values_in(text: str) -> int:
     return values
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class Extent:
     """How much a JSON text may have: lists and objects, values of both, members of one object."""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.limits import MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES, MAX_NUMBER_DIGITS
+from skillgym_action.model.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ _HUGE: int = 10**MAX_NUMBER_DIGITS
 _MANY_DIGITS = re.compile(rf"(?<![\w.\"'])[0-9](?:_?[0-9]){{{MAX_NUMBER_DIGITS}}}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class LocatedValue:
     """The value of a text. ``offset``: the offset of a key or an element in the text, or None if it is not known.
 

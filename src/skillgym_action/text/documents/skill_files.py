@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import Location, Problem, SuiteError
 from skillgym_action.model.limits import MAX_SKILL_FILE_BYTES
+from skillgym_action.model.records import record
 from skillgym_action.model.suite import SkillSettings
 from skillgym_action.text.documents.documents import read_document
 from skillgym_action.text.documents.user_files import read_text
@@ -36,7 +37,7 @@ _LOOSE_KEY = re.compile(r"^(name|description):[ \t]*(\S.*)$", re.MULTILINE)
 _UNSAFE_NAME = re.compile(r"[/\\\x00-\x1f\x7f\u0085\u2028\u2029\ud800-\udfff]")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class SkillFiles:
     """The checkout that agents work on, where the skills of a suite are looked for.
 
@@ -57,7 +58,7 @@ class SkillFiles:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SkillFrontmatter:
     """Name and description in the SKILL.md of ``folder``; None: it has none."""
 

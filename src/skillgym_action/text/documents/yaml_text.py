@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 
 from skillgym_action.model.limits import MAX_DOCUMENT_DEPTH, MAX_DOCUMENT_VALUES
+from skillgym_action.model.records import record
 from skillgym_action.text.documents.located_values import (
     LocatedValue,
     NotationError,
@@ -69,7 +69,7 @@ def read_yaml(text: str) -> LocatedValue:
         raise NotationError("not YAML: half of a surrogate pair", offset=error.start) from error
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Anchored:
     """What an alias brings in, and how much: values, characters, levels of mappings and lists below the first."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.system.files.checked_paths import GIT
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _POINTER_BYTES = 1024  # at most, by the specification of Git LFS
 _POINTER = b"version https://git-lfs.github.com/spec/"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class MissingFiles:
     """Paths relative to the root: of submodules without files, of pointers, and of files that are not checked out."""
 

@@ -7,10 +7,10 @@ import re
 import shutil
 import stat
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.records import record
 from skillgym_action.system.files.checked_paths import GIT, REGULAR_FILE, PathRefusedError, open_regular
 from skillgym_action.system.files.checkout import IGNORE_ALL, Checkout
 from skillgym_action.system.files.open_below import FOLDER_FLAGS
@@ -283,7 +283,7 @@ class Repository:
             raise OSError(error.stderr.decode(errors="replace").strip()) from error
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class TrackedPath:
     """A path in git's index. ``checked_out``: not so if a sparse checkout leaves it out."""
 
@@ -292,7 +292,7 @@ class TrackedPath:
     checked_out: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class _Exclusions:
     """What is not copied of the folder ``folder``."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import MAX_TEMPLATE_DIGEST_FILES
+from skillgym_action.model.records import record
 from skillgym_action.system.files.checked_paths import REGULAR_FILE
 from skillgym_action.system.files.checkout import Checkout
 from skillgym_action.system.files.contents import content_digest
@@ -37,7 +37,7 @@ def normalized(path: Path) -> Path:
     return Path(os.path.normpath(path))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@record
 class SuiteSource:
     """A folder that suites are read from, with the layout of the checkout ``head``.
 

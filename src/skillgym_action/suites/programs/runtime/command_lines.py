@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
+from skillgym_action.model.records import record
 from skillgym_action.suites.programs.runtime.matching import Matcher, equals, matcher_of, quoted, require_list
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def command_matcher(executable: Matcher | None = None) -> CommandMatcher:
     return CommandMatcher(executable)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class WantedLine:
     """A command matcher whose fields have been checked."""
 
@@ -150,7 +151,7 @@ class WantedLine:
         return f"{{ {described(self)} }}"
 
 
-@dataclass(kw_only=True)
+@record(frozen=False, slots=False)
 class CommandLine:
     """A parsed command line; the value of a flag is True."""
 

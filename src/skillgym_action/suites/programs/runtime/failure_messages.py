@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
+from skillgym_action.model.records import record
 from skillgym_action.suites.programs.runtime.matching import value_text
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ QUESTION = "skillgym_question"
 Failed: TypeAlias = Callable[[AssertionError], None]  # raises the error, or collects it if assertions are soft
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class ExplainContext:
     """The argument of a function in ``explain["question"]``."""
 
@@ -31,7 +31,7 @@ class Explain(TypedDict):
     question: str | Callable[[ExplainContext], str | None]
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class FailureMessage:
     """The parts of a failure's message that do not depend on what was expected."""
 

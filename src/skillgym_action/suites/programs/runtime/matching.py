@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from skillgym_action.model.limits import MAX_COMPARED_LINES, MAX_LISTED_VALUES, MAX_SHOWN_VALUE_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.text.likeness import Likeness, literal_part
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def wanted_by(matcher: Matcher) -> str:
     return matcher if isinstance(matcher, str) else literal_part(matcher.pattern)
 
 
-@dataclass(frozen=True, slots=True)
+@record(kw_only=False)
 class Order:
     """Positions of values in the order in which a message lists them; ``note`` says which order that is."""
 

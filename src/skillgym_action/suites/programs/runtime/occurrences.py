@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Required, TypedDict, TypeVar, Unpack
 
+from skillgym_action.model.records import record
 from skillgym_action.suites.programs.runtime.failure_messages import ExplainContext, FailureMessage
 from skillgym_action.suites.programs.runtime.matching import (
     counted,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class Rule:
     """A matcher in use: its text for messages, and its predicate.
 
@@ -39,7 +39,7 @@ class Rule:
     reading: Callable[[Any], str] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class Kind(Generic[M]):
     """A kind of occurrence: its singular and plural, and how its items are found, shown and matched.
 

@@ -27,12 +27,13 @@ import os
 import sys
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillgym_action.model.json_codec import from_json
+from skillgym_action.model.records import record
 from skillgym_action.model.session_report import SessionReport
 from skillgym_action.model.verdicts import FailureClass  # noqa: TC001 - from_json reads the annotation
 from skillgym_action.suites.programs.runtime.assert_rewriting import RewritingFinder, run_as
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 MODULE = "suite file"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class ErrorSummary:
     """Why an execution did not pass: the error's type and its message; of one that the check raised, where it did."""
 
@@ -62,7 +63,7 @@ class ErrorSummary:
     stack: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class UnpassedResult:
     """The argument of a case's ``classify_failure``; ``failure_class`` is the one that it may override.
 

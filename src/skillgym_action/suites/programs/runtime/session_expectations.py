@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from skillgym_action.model.limits import MAX_SHOWN_VALUE_CHARACTERS
+from skillgym_action.model.records import record
 from skillgym_action.suites.programs.runtime.command_lines import (
     CommandMatcher,
     CommandShape,
@@ -163,7 +164,7 @@ Confidence: TypeAlias = Literal["weak", "medium", "strong", "explicit"]
 CONFIDENCE = ("weak", "medium", "strong", "explicit")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(slots=False)
 class _Detected:
     """The skills that were detected with at least the confidence ``least``."""
 
