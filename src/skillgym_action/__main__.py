@@ -14,6 +14,7 @@ try:  # all imports: the program may be cancelled as soon as it starts
 
     from skillgym_action.cli import process_protection
     from skillgym_action.model.exit_codes import ExitCode
+    from skillgym_action.model.version import __version__
 except KeyboardInterrupt:
     sys.stderr.write("cancelled\n")
     raise SystemExit(130) from None  # `ExitCode.CANCELLED`
@@ -58,6 +59,11 @@ class _Interrupt:
 
 def main() -> None:
     """Entry point of the command line."""
+    if sys.argv[1:] == ["--version"]:  # answered at once: nothing is read, not even the environment
+        _open_standard_streams()
+        with suppress(OSError):  # `_leave` reports it
+            print(f"skillgym-action, version {__version__}")  # noqa: T201
+        _leave(ExitCode.PASSED)
 
     def program(environment: Mapping[str, str]) -> int:
         if instruction := environment.get(process_protection.COMPLETION):

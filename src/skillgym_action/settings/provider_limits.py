@@ -21,7 +21,7 @@ _LIMIT = re.compile(r"([^=]+)=([1-9]\d{0,5})")
 class ProviderSection(BaseModel):
     """``limits.<provider>``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     sessions: PositiveInt
     """Maximum number of sessions that use the provider at the same time."""

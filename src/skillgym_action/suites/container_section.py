@@ -84,7 +84,7 @@ _MODES = ("none", "model-only", "open")
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
 class ContainerBuildSection(_Section):

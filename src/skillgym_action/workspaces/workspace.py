@@ -9,7 +9,6 @@ import os
 import re
 import stat
 from contextlib import contextmanager, suppress
-from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.limits import MAX_LISTED_CHANGES
@@ -549,6 +548,8 @@ def _hunks(before: list[str], after: list[str], old: str, new: str) -> Iterator[
     ``difflib`` takes quadratic time. So common lines at both ends are cut off first; if the rest is still too much, it
     is shown as one hunk that replaces everything.
     """
+    from difflib import unified_diff
+
     same = _common_prefix(before, after)
     rest = (before[same:], after[same:])
     end = min(len(rest[0]), len(rest[1]), _common_prefix(rest[0][::-1], rest[1][::-1]))

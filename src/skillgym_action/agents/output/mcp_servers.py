@@ -30,18 +30,15 @@ _COMPLAINT = re.compile(
 )
 # A server that failed at a request started; and one need not have prompts or resources.
 _OF_REQUEST = re.compile(r"\bcall(?:ing|ed)?\b.{0,40}\btool|\btool.{0,20}\bcall|method not found|-32601", re.IGNORECASE)
-_NAMES = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\bmcp (?:server|client)s?(?: for| named)?:? *['\"`\[(]([^'\"`\])]+)['\"`\])]",
-        r"\bservice=mcp\b.*?\b(?:key|name|server)=(\S+)",
-        r"^\W*mcp: +(\S+) +failed",
-        r"\bserver[ :]+['\"`]([^'\"`]+)['\"`]",
-        r"\bmcp server:? +([\w.@/-]+)(?::|$)",
-        r"\bmcp server +([\w.@/-]+) +(?:failed|did|could|cannot|exited|is|was|timed)",
-        r"['\"`]([^'\"`]+)['\"`] mcp server",
-        r"\bthe ([\w.@/-]+) mcp server",
-    )
+_NAMES = (  # compiled on first use: few sessions have a line about a server
+    r"\bmcp (?:server|client)s?(?: for| named)?:? *['\"`\[(]([^'\"`\])]+)['\"`\])]",
+    r"\bservice=mcp\b.*?\b(?:key|name|server)=(\S+)",
+    r"^\W*mcp: +(\S+) +failed",
+    r"\bserver[ :]+['\"`]([^'\"`]+)['\"`]",
+    r"\bmcp server:? +([\w.@/-]+)(?::|$)",
+    r"\bmcp server +([\w.@/-]+) +(?:failed|did|could|cannot|exited|is|was|timed)",
+    r"['\"`]([^'\"`]+)['\"`] mcp server",
+    r"\bthe ([\w.@/-]+) mcp server",
 )
 _NO_NAMES = frozenset(
     {
@@ -68,7 +65,7 @@ def servers_complained_of(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if not _ABOUT.search(line) or not _COMPLAINT.search(line) or _OF_REQUEST.search(line):
             continue
-        found = (match[1].strip() for pattern in _NAMES if (match := pattern.search(line)))
+        found = (match[1].strip() for pattern in _NAMES if (match := re.search(pattern, line, re.IGNORECASE)))
         name = next((name for name in found if name and name.lower() not in _NO_NAMES), None)
         if name is not None:
             yield name[:NAME_CHARACTERS]

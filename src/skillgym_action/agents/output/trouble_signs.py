@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import signal
+from functools import cache
 from http import HTTPStatus
 
 from skillgym_action.agents.output.trouble_words import EXACT, FAILED_CALL, OTHER, WRONG_USAGE
@@ -28,12 +29,6 @@ STATUSES = {
     529: "rate-limit",
 }
 
-
-def _patterns(rows: tuple[tuple[str, str, str], ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((kind, re.compile(words, re.IGNORECASE | re.DOTALL)) for kind, words, _ in rows)
-
-
-EXACT_WORDS, OTHER_WORDS = _patterns(EXACT), _patterns(OTHER)
 
 # Messages where the agent reports only how the model's answer ended.
 ANSWER_ENDED = {
@@ -65,16 +60,24 @@ def kind_of_error(text: str, status: int | None) -> str | None:
     Exact words decide, then the status, then other words, then that a call of the model failed at all. None: nothing of
     that is known.
     """
-    if exact := _first_match(EXACT_WORDS, text):
+    if exact := _first_match(EXACT, text):
         return exact
     by_status = kind_of_status(status)
     known_status = by_status if by_status != "runner-crash" else None
-    known = known_status or _first_match(OTHER_WORDS, text) or by_status
+    known = known_status or _first_match(OTHER, text) or by_status
     return known or ("provider" if FAILED_CALL.match(text) else None)
 
 
-def _first_match(rows: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> str | None:
-    return next((kind for kind, words in rows if words.search(text)), None)
+Words = tuple[tuple[str, str, str], ...]
+
+
+@cache  # few sessions have an error whose words are searched
+def _patterns(rows: Words) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((kind, re.compile(words, re.IGNORECASE | re.DOTALL)) for kind, words, _ in rows)
+
+
+def _first_match(rows: Words, text: str) -> str | None:
+    return next((kind for kind, words in _patterns(rows) if words.search(text)), None)
 
 
 def trouble_of_signal(code: int | None) -> Trouble | None:

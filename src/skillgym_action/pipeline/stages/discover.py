@@ -210,11 +210,11 @@ def _closest_configuration(folder: Path, root: Path, used: Path | None) -> Path 
 
 def _imported_by_suites(search: _Search, suites: Iterable[FoundSuite]) -> dict[str, NotASuite]:
     """The programs that define cases for suites which import them: they are no near misses."""
-    from skillgym_action.workspaces.program_imports import imported_modules
-
     near = {path: why for path, why in search.skipped.items() if why.near_miss}
     if not any(PurePosixPath(path).suffix.lower() in PROGRAMS for path in near):
         return {}
+    from skillgym_action.workspaces.program_imports import imported_modules
+
     repository = search.repository
     programs = [suite.file for suite in suites if suite.file.suffix.lower() in PROGRAMS]
     modules = (module for file in programs for module in imported_modules(file, repository.checkout))

@@ -103,7 +103,6 @@ def _write_files(
 
     Returns what is wrong with the user's report templates, in whose place packaged ones are used, and with the results.
     """
-    from skillgym_action.reports.files.skill_creator import write_skill_creator
     from skillgym_action.results.results_file import unreadable
 
     notes: list[Problem] = []
@@ -112,6 +111,8 @@ def _write_files(
     for kind, path in (found for found in (*own, *more) if (found[0] in OF_ARTIFACTS) == of_artifacts):
         with _collecting(problems, path):
             if kind in FOLDER_REPORTS:
+                from skillgym_action.reports.files.skill_creator import write_skill_creator
+
                 write_skill_creator(directory, report, path)
                 continue
             try:

@@ -95,7 +95,7 @@ def misnamed(what: str, pattern: str) -> NotASuite:
 class HostReply(BaseModel):
     """A part of a suite host's reply; its keys are in camelCase."""
 
-    model_config = ConfigDict(alias_generator=to_camel, frozen=True)
+    model_config = ConfigDict(alias_generator=to_camel, frozen=True, defer_build=True)
 
 
 def _bounded_path(path: str) -> str:
