@@ -481,16 +481,15 @@ def test_loading_refuses_what_a_schema_cannot_say(tmp_path):
 
 
 def test_a_number_in_quotes_is_refused_with_one_message(tmp_path):
-    written(
-        tmp_path, {"skillgym.config.yaml": 'run: {repeat: "2", maxCost: "2.5", minPassRate: "x", stopEarly: "true"}'}
-    )
+    text = 'run: {maxSteps: "2", maxCost: "2.5", minPassRate: "x", allowPartial: "true"}'
+    written(tmp_path, {"skillgym.config.yaml": text})
     with pytest.raises(ConfigError) as refused:
         read_config(tmp_path / "skillgym.config.yaml", "skillgym.config.yaml")
     assert [(problem.key_path, problem.message, problem.remedy) for problem in refused.value.problems] == [
-        ("run.repeat", 'must be a whole number, not "2"', "write it without quotes"),
+        ("run.maxSteps", 'must be a whole number, not "2"', "write it without quotes"),
         ("run.maxCost", 'must be a number, not "2.5"', "write it without quotes"),
         ("run.minPassRate", 'must be a number, not "x"', None),
-        ("run.stopEarly", 'must be true or false, not "true"', "write it without quotes"),
+        ("run.allowPartial", 'must be true or false, not "true"', "write it without quotes"),
     ]
 
 
