@@ -11,7 +11,7 @@ from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.model.runner import Runner
 from skillgym_action.model.session import AgentConfig
 from skillgym_action.model.shard_plan import key_of, key_of_result
-from skillgym_action.pipeline.adaptive import check_adaptive
+from skillgym_action.pipeline.beside import check_adaptive
 from skillgym_action.pipeline.stages.discover import discover
 from skillgym_action.pipeline.stages.load import load_digests
 from skillgym_action.pipeline.stages.plan import plan

@@ -14,7 +14,7 @@ from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.records import record
 from skillgym_action.model.report import LimitSettings
-from skillgym_action.pipeline.adaptive import base_beside, beside, judged_again, with_gate
+from skillgym_action.pipeline.beside import Beside, base_beside, judged_again, with_gate
 from skillgym_action.pipeline.checks import (
     check_budget,
     check_containers,
@@ -165,8 +165,7 @@ class PlannedRun:
     """What would run: the plan, without the ``reused`` executions whose results would be taken from the store.
 
     ``base``: what it would be compared with; ``rule``: how it would decide, if not with a fixed number of sessions;
-    ``expected``: what it will cost, without a store unknown. None: there is
-    none.
+    ``expected``: what it will cost, without a store unknown. None: there is none.
     """
 
     plan: Plan
@@ -182,14 +181,14 @@ def plan_with_baseline(services: Services, runners: tuple[Runner, ...], options:
     stored = read_store(services, options.report, options.store, reuse=options.reuse is not None)
     plan = only_selected(plan_run(services, runners, options))
     if services.store is None:
-        plan, found = beside(services, plan, options, base, (stored, {}))
+        plan, found = _beside(services, plan, options, base, (stored, {}))
         return PlannedRun(plan=found.with_warnings(plan), base=base, rule=found.rule)
     from skillgym_action.results.journal import Journal
 
     digests = {suite.path: template_digest(suite, services.suites) for suite in plan.suites}
     wanted = baseline_keys(services, plan, digests, options.sandbox.type)
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
-    plan, found = beside(services, plan, options, base, (stored, wanted))
+    plan, found = _beside(services, plan, options, base, (stored, wanted))
     plan, reuse = found.with_warnings(plan), Reuse(plan=plan)
     if options.reuse is not None:
         hide_from_agents(services, plan, options)
@@ -227,7 +226,7 @@ def run(
     base = stored.of_plan(plan, wanted) if stored and stored.compares else base
     check_plan(plan, base, options, writes=bool(stored and stored.writes))
     cut_off, suites_from = _cut_off(services, plan), hide_from_agents(services, plan, options)
-    plan, control = beside(services, plan, options, base, (stored, wanted))
+    plan, control = _beside(services, plan, options, base, (stored, wanted))
     journal, first_line = _journal(services, control.extended(plan), options, began, command, control.commit)
     refuse_own_results(base, options, services.directory.path.name, iso_timestamp(journal.began))
     wanted = with_whole_digests(services, plan, wanted, options)
@@ -245,8 +244,7 @@ def run(
     executed = execute(services, to_run, options.execute, journal, control.rule, workers)
     times.ended("sessions")
     services.hosts.close()  # frees memory for reports, which need no suite
-    planned = control.extended(replace(plan, runners=to_run.runners))
-    plan, results = with_reused(planned, executed.results, reuse)
+    plan, results = with_reused(control.extended(replace(plan, runners=to_run.runners)), executed.results, reuse)
     report = report_run(services, plan, results, journal, options, command=command)
     report = replace(
         report,
@@ -261,6 +259,21 @@ def run(
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options)))
     compared = _compared(services, report, options, (base, stored), journal, control.commit)
     return _decided_and_published(services, compared, with_gate(with_first_run(options, stored), compared), show)
+
+
+def _beside(
+    services: Services,
+    plan: Plan,
+    options: Options,
+    base: RunReport | None,
+    known: tuple[StoredBaseline | None, Mapping[int, BaselineKey]],
+) -> tuple[Plan, Beside]:
+    """The plan, and what decides beside it: nothing, unless ``repeat: auto`` or ``baseline: base`` is set."""
+    if options.plan.only is not None or (options.execute.repeat != "auto" and not options.report.of_base):
+        return plan, Beside()
+    from skillgym_action.pipeline.adaptive import beside  # imported late: most runs have a fixed number of sessions
+
+    return beside(services, plan, options, base, known)
 
 
 def _planned_with_store(
