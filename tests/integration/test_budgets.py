@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 # For the first case, with the start of the tool and the end of the run.
 OF_A_RUN = {
-    "own modules": 249,
-    "records": 272,
-    "constructors": 122,
-    "pydantic classes": 90,
+    "own modules": 259,
+    "records": 280,
+    "constructors": 128,
+    "pydantic classes": 96,
     "validators": 15,
-    "patterns": 198,
+    "patterns": 204,
 }
 # For each further case, in the process of the tool.
-OF_A_SESSION = {"opens": 74, "stats": 79, "redactions": 25, "patterns": 0, "records": 0, "constructors": 0}
+OF_A_SESSION = {"opens": 74, "stats": 79, "redactions": 25, "patterns": 0, "records": 0, "constructors": 0.4}
 FURTHER = 5
 
 

@@ -63,17 +63,17 @@ def test_a_command_imports_nothing_that_it_does_not_need(tmp_path, command, unne
     assert (imported | rooms) & unneeded == set()
 
 
-def test_a_list_of_one_case_loads_at_most_29_000_lines_of_the_tool(tmp_path):
+def test_a_list_of_one_case_loads_at_most_30_200_lines_of_the_tool(tmp_path):
     """A merge of a module that every command loads with one that few need makes each start slower."""
     imported = set(imports(tmp_path, "list"))
     files = [find_spec(name).origin for name in imported if name.startswith(OWN)]
     lines = sum(len(Path(file).read_text(encoding="utf-8").splitlines()) for file in files)
-    assert 20_000 < lines <= 29_000
+    assert 20_000 < lines <= 30_200
 
 
 def test_a_run_of_one_case_imports_few_modules(tmp_path):
     """Those of both starts. Python and the libraries import more in some versions than in others."""
     imported = imports(tmp_path, "run", "--quiet")
     own = [name for name in imported if name.startswith(OWN)]
-    assert 200 < len(own) <= 256
+    assert 200 < len(own) <= 266
     assert 500 < len(imported) <= 620

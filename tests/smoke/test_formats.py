@@ -124,7 +124,7 @@ def test_files_that_cannot_be_read_do_not_stop_suites_of_another_format(tmp_path
         "bench/bad.json": '{"cases": [{"prompt": 1, "expect": []}, nope]}',
     }
     ran = skillgym("run", "--output", "out", cwd=project(tmp_path, FORMATS["x-bench"].files | bad, "good"))
-    assert (ran.code, "inconclusive: " in ran.err) == (2, True), ran.err
+    assert (ran.code, "! Not sure: " in ran.err) == (2, True), ran.err
     assert "bench/bad_suite.py:2:5: SyntaxError: invalid syntax" in ran.err
     assert "bench/bad.json:1:41: not JSON" in ran.err
     assert json.loads((tmp_path / "out/results.json").read_text())["totals"]["passed"] == 1

@@ -113,7 +113,7 @@ def test_x_bench_saves_results_to_a_file(tmp_path):
 def test_x_bench_shows_the_output_of_each_case(tmp_path):
     ran = x(tmp_path, "$ x bench bench/example-suite.json --verbose")
     assert ran.code == 1, ran.err
-    shown = ran.err.partition("failed: ")[2]
+    shown = ran.err.partition("\n\n")[2]
     assert "extract-auth [sh]: final output\n    worked on extract-auth\n" in shown
     assert "add-tests [sh]: final output\n    worked on add-tests\n" in shown
 

@@ -375,7 +375,7 @@ def test_a_session_that_exceeds_a_limit_fails_and_is_not_retried(tmp_path):
     assert "limits.fileSize" in row["error"]["message"]
     assert [outcome["passed"] for outcome in row["outcomes"]] == [False], "evaluated for diagnosis"
     assert json.loads((root / "out" / "results.json").read_text())["totals"]["passRate"] == 0
-    assert "✗ one [sh] failed: Resource limit exceeded" in ran.err
+    assert "✗ 1 result: Resource limit exceeded: " in ran.err
     assert '<failure type="skillgym.resource-limit"' in (root / "out" / "junit.xml").read_text()
 
 
@@ -414,7 +414,6 @@ def test_reports_blame_the_limit_and_not_an_assertion():
     assert 'failure type="skillgym.resource-limit" message="used 5.2 GiB of memory' in "".join(junit_of(report))
     (line,) = annotations_of(report)
     assert line.endswith("::used 5.2 GiB of memory; the limit is 4 GiB (limits.memory)\n")
-    assert "Resource limit exceeded" in line
 
 
 def test_limits_of_a_session_and_of_its_model_are_failures():
