@@ -310,6 +310,22 @@ def test_templates_and_skills_are_those_of_the_base_and_what_it_lacks_is_not_com
     assert "b [sh]: the base commit lacks its template, skill or files, so it is not compared" in ran.err
 
 
+def test_a_run_is_not_compared_with_itself_if_the_base_lacks_all_of_it(tmp_path):
+    sides = Sides.of(tmp_path, "a")
+    git_in(sides.root, "checkout", "--quiet", "-B", "topic")
+    of_template = suite(case("a", prompt="Prompt a"), workspace={"templateDir": "../one"})
+    written(sides.root, {"one/side.txt": "head", "bench/core.json": of_template})
+    committed(sides.root)
+    sides.say(head_a="0")
+    lacking = "a [sh]: the base commit lacks its template, skill or files, so it is not compared"
+    ran = sides.run("--repeat", "3", "--baseline", "base", "--fail-on", "regression")
+    assert (ran.code, sides.held()) == (2, {}), ran.err
+    assert f"--baseline base: {lacking}" in ran.err
+    ran = sides.run(*AUTO, "--baseline", "base", output="runs/auto")
+    assert (ran.code, sides.held()) == (1, {"head a": 1}), ran.err
+    assert lacking in ran.err
+
+
 # --- what is refused ----------------------------------------------------------------------------------
 
 

@@ -52,7 +52,7 @@ def test_a_report_of_the_examples_is_the_report_of_their_run(tmp_path):
         "report", "out", "--output", "again", "--report", "annotations=b.txt", "--report", "x-bench=y.json",
         cwd=tmp_path,
     )  # fmt: skip
-    assert "✓ 23 of 28 results pass\n  5 are marked as failing.\n" in ran.err
+    assert "✓ The skill helps: 42% without it → 100% with it\n  5 are marked as failing.\n" in ran.err
     assert (again.code, again.out) == (ran.code, "") == (0, "")
     assert reports(tmp_path / "again") == reports(tmp_path / "out")
     for one, other in (("a.txt", "b.txt"), ("x.json", "y.json")):
@@ -179,6 +179,11 @@ def test_the_decision_is_made_anew(tmp_path, args, configured, code):
     [
         pytest.param(["nope"], "error: no such run: nope; name a run directory", id="no such run"),
         pytest.param(["bad"], "error: bad/results.json: not JSON: Expecting property name", id="not a run"),
+        pytest.param(
+            ["out", "--baseline", "base"],
+            "--baseline base: the stored run has no sessions of the base commit; write ./base",
+            id="beside no base",
+        ),
         pytest.param(["out", "copy"], "'one' of bench/core.json on sh is in out/results.json and in copy/", id="twice"),
         pytest.param(
             ["out", "--output", "./out"], "error: --output is a run that is reported again; name another folder",

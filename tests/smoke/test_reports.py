@@ -51,7 +51,7 @@ def reported(tmp_path_factory):
     files |= {text.name: text.head for text in (stored.diff, *stored.logs)}
     files |= {f"judge-{number}.json": json.dumps(one) for number, one in enumerate(stored.questions, start=1)}
     written(folder, {f"{first}/{name}": text for name, text in files.items()})
-    inputs = {"mode": "report", "results": ".", "baseline": "base", "report-dir": "out"}
+    inputs = {"mode": "report", "results": ".", "baseline": "./base", "report-dir": "out"}
     inputs["reports"] = "\n".join(f"{name}={name}" for name in REPORTERS)
     found = step(folder, None, inputs, event=("push", {}), **JOB)
     assert (found.code, found.outputs["verdict"]) == (1, "failed"), found.said

@@ -63,7 +63,11 @@ def beside(
     if options.execute.repeat != "auto":
         if isinstance(control, str):
             raise UsageError(f"--baseline base: {control}", remedy="use another baseline")
+        if not heads:
+            raise UsageError(f"--baseline base: {lacking[0].message}", remedy="use another baseline")
         return plan, Beside(controls=tuple(control.executions.values()), commit=control.commit, warnings=lacking)
+    if not heads:
+        return plan, Beside(warnings=lacking)
     mode_and_why = _mode(heads, samples, control, options, _same_key(stored, heads, wanted))
     if mode_and_why is None:
         return plan, Beside(warnings=(_nothing(control),) if isinstance(control, str) else ())

@@ -112,13 +112,15 @@ def judged_again(options: Options, results: Iterable[Result]) -> Adaptive | None
 def base_beside(report: RunReport, options: Options, commit: str | None) -> RunReport | None:
     """The results of the base commit, if the head was run beside it from the start; else None.
 
-    Where nothing differs, they are those of the head.
+    With ``repeat: auto``, no session of the base commit runs where nothing differs: its results are those of the head.
     """
     found = report.adaptive
     if not (found.mode == "side-by-side" if found else options.report.of_base):
         return None
     commit = found.control.commit if found and found.control else commit
     results = tuple(replace(one, arm=None) for one in report.other_arms if one.arm == CONTROL_ARM and one.attempts)
+    if not results and found is None:
+        return None
     id_ = f"the base commit {commit[:COMMIT_CHARACTERS]}" if commit else "the base commit"
     return replace(
         report, id=id_, commit=commit, results=results or report.results, other_arms=(), quarantined=(), adaptive=found

@@ -383,6 +383,9 @@ def report(
     for _, stored in runs:
         refuse_own_results(base, options, stored.id, stored.started_at)
     report = report_stored_run(services, compared_with_checkout(services, runs, options))
+    if options.report.of_base and base_beside(report, options, None) is None:
+        message = "--baseline base: the stored run has no sessions of the base commit"
+        raise UsageError(message, remedy="write ./base if you mean a folder of that name")
     options = replace(options, publish=replace(options.publish, artifacts=_artifacts(services, options, roots)))
     compared = _compared(services, report, options, (base, store))
     return _decided_and_published(services, compared, with_gate(with_first_run(options, store), compared), show)
