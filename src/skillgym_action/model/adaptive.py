@@ -13,6 +13,8 @@ LookPhase = Literal["screen", "cases", "suite", "stored"]
 LookOutcome = Literal["clear", "suspect", "go-on", "red", "not-confirmed"]
 
 CONTROL_ARM = "base"  # the arm of the sessions with the files of the base commit
+OF_BASE_COMMIT = "the base commit"  # begins the id of a baseline that consists of these sessions
+NOTHING_DIFFERS = "nothing that agents see differs from the base commit"
 RED: tuple[RegressionCheck, ...] = ("confirmed", "side-by-side", "not-checked")
 
 
@@ -55,6 +57,14 @@ class SideCounts:
     head_passed: int
     head_judged: int
 
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The shares that passed, of the control and of the head; 0 where nothing was judged."""
+        return (
+            self.control_passed / self.control_judged if self.control_judged else 0.0,
+            self.head_passed / self.head_judged if self.head_judged else 0.0,
+        )
+
 
 @record
 class CheckedPair:
@@ -91,3 +101,8 @@ class Adaptive:
     looks: tuple[RegressionLook, ...]
     named: tuple[CheckedPair, ...] = ()
     beside: SideCounts | None = None
+
+    @property
+    def nothing_differs(self) -> bool:
+        """Whether no session of the base commit ran, since agents see nothing there that differs."""
+        return self.why == NOTHING_DIFFERS

@@ -148,7 +148,7 @@ def _control(
     if options.execute.confirm == "never":
         why = "`confirm: never`"
     elif services.event is None and not wanted and not options.report.baseline:
-        why = "outside of GitHub only with `--confirm always` or `--baseline`"
+        why = "outside of GitHub the base commit runs only with `--confirm always` or `--baseline`"
     commit = None if why else base_commit(services, options, base)
     found: ControlSessions | str = why or NOT_IN_CLONE
     if commit and not why:
@@ -197,6 +197,6 @@ def _lacking(execution: Execution) -> Problem:
 
 def _nothing(why: str) -> Problem:
     return Problem(
-        message=f"repeat: auto: nothing was compared, since there are no stored results and {why}",
+        message=f"repeat: auto: nothing was compared, since there are no stored results: {why}",
         remedy="store results of the base branch, or run with --baseline base",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.adaptive import CONTROL_ARM
+from skillgym_action.model.adaptive import CONTROL_ARM, OF_BASE_COMMIT
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import COMMIT_CHARACTERS
 from skillgym_action.model.records import record
@@ -121,7 +121,7 @@ def base_beside(report: RunReport, options: Options, commit: str | None) -> RunR
     results = tuple(replace(one, arm=None) for one in report.other_arms if one.arm == CONTROL_ARM and one.attempts)
     if not results and found is None:
         return None
-    id_ = f"the base commit {commit[:COMMIT_CHARACTERS]}" if commit else "the base commit"
+    id_ = f"{OF_BASE_COMMIT} {commit[:COMMIT_CHARACTERS]}" if commit else OF_BASE_COMMIT
     return replace(
         report, id=id_, commit=commit, results=results or report.results, other_arms=(), quarantined=(), adaptive=found
     )

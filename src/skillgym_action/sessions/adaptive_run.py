@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from skillgym_action.model.adaptive import Adaptive, CheckedPair, SessionCounts, SideCounts
+from skillgym_action.model.adaptive import NOTHING_DIFFERS, Adaptive, CheckedPair, SessionCounts, SideCounts
 from skillgym_action.model.comparison import Samples
 from skillgym_action.model.figures import dollars
 from skillgym_action.model.records import record
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from skillgym_action.model.result import Result
     from skillgym_action.results.statistics.adaptive import AdaptiveDecision, Need
     from skillgym_action.results.statistics.exact_tests import SampledPair
-
-NOTHING_DIFFERS = "nothing that agents see differs from the base commit"
 
 
 @record

@@ -119,7 +119,7 @@ class ControlFiles:
     def _is_same_agent(self, head: Execution, control: Execution) -> bool:
         """Whether both have the same agent; programs of the checkout that it names are its only if unchanged."""
         before, now = (
-            repr(one.agent).replace(f"{root}/", "") for one, root in ((control, self._root), (head, self._checkout))
+            repr(one.agent).replace(f"{self._root}/", "").replace(f"{self._checkout}/", "") for one in (control, head)
         )
         return before == now and head.model == control.model and not _names_files(now, self._changed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.adaptive import OF_BASE_COMMIT
 from skillgym_action.model.limits import COMMIT_CHARACTERS
 from skillgym_action.model.records import record
 from skillgym_action.model.totals import Totals
@@ -121,7 +122,8 @@ class ReportTotals:
 
     def _facts(self) -> Iterator[Markup]:
         totals, report = self.totals, self.report
-        yield markup(counted(attempts_of(report.all_results), "attempt"))
+        attempts = attempts_of(report.all_results)
+        yield markup(counted(attempts, "attempt"))
         if totals.retries:
             yield markup(counted(totals.retries, "retry", "retries"))
         if apart := ", ".join(filter(None, (quarantine_fact(report), reused_fact(report)))):
@@ -129,13 +131,15 @@ class ReportTotals:
         if totals.cost_usd is not None or not totals.cost_complete:
             yield markup(f"cost {total_cost(report, totals)}")
             tokens = totals.tokens.total_tokens
-            yield markup("tokens unknown" if tokens is None else f"{amount(tokens)} tokens")
+            each = "" if attempts == len(report.all_results) else " for one attempt of each"
+            yield markup("tokens unknown" if tokens is None else f"{amount(tokens)} tokens{each}")
         yield markup(duration(report.duration_ms))
         if report.commit:
             yield self._commit(report.commit)
         if report.comparison:
             base = report.comparison.base_commit
-            named = (self._commit(base) if base else NOTHING, code(report.comparison.base_id))
+            is_commit = base and report.comparison.base_id.startswith(OF_BASE_COMMIT)
+            named = (self._commit(base) if base else NOTHING, NOTHING if is_commit else code(report.comparison.base_id))
             yield markup("compared with ") + markup(" ").join(filter(None, named))
         if run := self.run():
             yield run

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.adaptive import CONTROL_ARM
 from skillgym_action.model.comparison import passed_after_failure
 from skillgym_action.model.limits import COMMIT_CHARACTERS, MAX_LISTED_NAMES, MAX_TERMINAL_MESSAGE_CHARACTERS
 from skillgym_action.model.totals import totals
@@ -120,7 +121,7 @@ def _notes(report: RunReport) -> Iterator[str]:
 
 def _only_compared(report: RunReport) -> Iterator[str]:
     """A line for each arm with executions that are red, and do not fail the run."""
-    for arm in dict.fromkeys(result.arm for result in report.other_arms):
+    for arm in dict.fromkeys(result.arm for result in report.other_arms if result.arm != CONTROL_ARM):
         sums = totals([result for result in report.other_arms if result.arm == arm])
         words = [words for status, words in counts_by_status(sums) if status in RED]
         if words:

@@ -30,21 +30,23 @@ if TYPE_CHECKING:
 
 Tone = Literal["good", "bad", "odd", "shown"]
 Kind = Literal[
-    "newly-failing", "fixed", "unexpected", "fails", "fails-as-before", "flaky", "no-result", "skipped", "expected",
-    "passes-as-before", "passes",
+    "newly-failing", "fixed", "unexpected", "fails", "fails-now", "fails-as-before", "flaky", "no-result", "skipped",
+    "expected", "passes-now", "passes-as-before", "passes",
 ]  # fmt: skip
-SURE_POINTS = 15  # a larger drop that is not ruled out is no "No change"
+SURE_POINTS = 15  # "No change" if a larger drop is ruled out, and no larger rise was seen
 # What is said of one result of a kind, and of several; in the order of the second line and of the table.
 KINDS: Mapping[Kind, tuple[str, str]] = {
     "newly-failing": ("newly fails", "newly fail"),
     "unexpected": ("passes although marked as failing", "pass although marked as failing"),
     "fails": ("fails", "fail"),
+    "fails-now": ("fails here and passed before", "fail here and passed before"),
     "fails-as-before": ("fails as before", "fail as before"),
     "fixed": ("is fixed", "are fixed"),
     "flaky": ("is flaky", "are flaky"),
     "no-result": ("has no result", "have no result"),
     "skipped": ("was skipped", "were skipped"),
     "expected": ("is marked as failing", "are marked as failing"),
+    "passes-now": ("passes here and failed before", "pass here and failed before"),
     "passes": ("passes", "pass"),
     "passes-as-before": ("passes as before", "pass as before"),
 }
@@ -104,15 +106,21 @@ class FirstGlance:
                 return "expected"
         if is_flaky(result, self.report.sampled_repetitions):
             return "flaky"
-        before = self.pairs.get(result.index)
+        pair = self.pairs.get(result.index)
+        if pair is None:
+            return "fails" if result.status is Status.FAILED else "passes"
+        before = pair.samples_before
         if result.status is Status.FAILED:
-            failed = before and before.samples_before.passed < before.samples_before.judged
-            return "fails-as-before" if failed else "fails"
-        return "passes-as-before" if before and before.samples_before.passed else "passes"
+            return "fails-as-before" if before.passed < before.judged else "fails-now"
+        return "passes-as-before" if before.passed else "passes-now"
+
+    def of(self, *kinds: Kind) -> list[Result]:
+        """The results of these kinds."""
+        return [result for kind in kinds for result in self.kinds.get(kind, ())]
 
     def number(self, *kinds: Kind) -> int:
         """How many results are of these kinds."""
-        return sum(len(self.kinds.get(kind, ())) for kind in kinds)
+        return len(self.of(*kinds))
 
     @cached_property
     def _reasons(self) -> list[str]:
@@ -194,8 +202,8 @@ class FirstGlance:
             yield from self._variants()
             yield self._first_run()
             return
-        new = self.kinds.get("fails", [])
-        if len(new) == failing == 1 and new[0].index in self.pairs:
+        new = self.of("fails", "fails-now")
+        if len(new) == failing == self.number("fails-now") == 1:
             yield self._newly(comparison, new)
         words = f"{failing:,} of {counted(size, 'result')} {'fails' if failing == 1 else 'fail'}"
         if not new:
@@ -230,9 +238,9 @@ class FirstGlance:
             return f"Not tested: {counted(len(causes), 'cause')}"
         if causes:
             found = cause(causes[0][0])
-            return f"Not tested: {found.message.partition(chr(10))[0] or found.label}"
+            return f"Not tested: {_short(found.message.partition(chr(10))[0]) or found.label}"
         if self._reasons:
-            return f"Not tested: {self._reasons[0]}"
+            return f"Not tested: {_short(self._reasons[0])}"
         return "Not tested: every case was skipped" if self.report.results else "Not tested: nothing ran"
 
     def _better(self, comparison: Comparison) -> Iterator[str]:
@@ -240,7 +248,13 @@ class FirstGlance:
             yield f"Better than {comparison.base_name}: {self._rates(comparison)}"
 
     def _unchanged(self, comparison: Comparison) -> str:
-        sure = comparison.rate and 100 * comparison.rate.drop_at_most <= SURE_POINTS
+        rate, found = comparison.rate, comparison.adaptive
+        if found and found.check == "not-confirmed" and (beside := found.beside):
+            before, after = (percent(share) for share in beside.shares)
+            return f"No worse than {comparison.base_name} today: {before} → {after} of attempts pass"
+        if found and found.nothing_differs:
+            return f"No change: {found.why}"
+        sure = rate and max(rate.drop_at_most, -rate.drop) <= SURE_POINTS / 100
         return f"No change{'' if sure else ' seen'}: {self._rates(comparison)}"
 
     def _variants(self) -> Iterator[str]:
@@ -260,7 +274,9 @@ class FirstGlance:
     def _first_run(self) -> str:
         report, size = self.report, len(self.report.results)
         first = "First run: " if report.decision and report.decision.uncompared else ""
-        passing, failing, flaky = (self.kinds.get(kind, []) for kind in ("passes", "fails", "flaky"))
+        passing = self.of("passes", "passes-now", "passes-as-before")
+        failing = self.of("newly-failing", "fails", "fails-now", "fails-as-before")
+        flaky = self.of("flaky")
         if size == 1:
             return f"{first}{case_name(report.results[0])} {KINDS[next(iter(self.kinds))][0]}"
         if len(passing) == size:
@@ -292,36 +308,44 @@ class FirstGlance:
     def news(self) -> str:
         """``5 of 16 results newly fail, for 2 reasons.``: the most important part; empty if the title says it."""
         size, parts = len(self.report.results), [*self.parts()]
-        if not self.pairs or not parts:
+        if not self.pairs or not parts or size == 1:
             return ""
         if not self.has_news:
             return f"All {counted(size, 'result')} are as on {self.base_name}."
         (kind, results), (number, words) = next(iter(self.kinds.items())), parts[0]
-        reasons = f", for {counted(len(by_reason(results)), 'reason')}" if kind in ("newly-failing", "fails") else ""
+        reasons = (
+            f", for {counted(len(by_reason(results)), 'reason')}"
+            if kind in ("newly-failing", "fails", "fails-now")
+            else ""
+        )
         return f"{number:,} of {counted(size, 'result')} {words}{reasons}."
 
     def others(self) -> str:
         """``1 is flaky, 9 pass as before.``: the other parts; then what the comparison rules out."""
         parts = [*self.parts()][1:] if self.news() else [*self.parts("passes", "fails")]
-        if (self.pairs and not self.has_news) or self.kinds.keys() == {"no-result"}:
+        if len(self.report.results) == 1 or (self.pairs and not self.has_news) or self.kinds.keys() == {"no-result"}:
             parts = []
         rest = ", ".join(f"{number:,} {words}" for number, words in parts)
         unknown = "" if self.report.totals().judged else "This says nothing about the change."
         return " ".join(filter(None, (f"{rest}." if rest else "", unknown or self.ruled_out())))
 
     def ruled_out(self) -> str:
-        """What may have changed unseen; empty where the title says more."""
+        """How a regression was checked, or what may have changed unseen; empty where the title says more."""
         from skillgym_action.results.statistics.comparison import format_points
 
         found = self.report.comparison
         if found is None:
             return NO_BASE if self.report.decision and self.report.decision.uncompared else ""
+        if found.adaptive and found.adaptive.check not in ("cleared", "undecided"):
+            said = found.reason in self.title
+            return "" if said else f"{found.reason[:1].upper()}{found.reason[1:]}."
         if found.verdict == "inconclusive":
             said = _short(found.reason) in self.title or any(found.reason in one for one in self._reasons)
             return "" if said else f"Worse or better is unknown: {found.reason}."
         if found.verdict != "no-regression-shown" or found.reason or found.rate is None or found.improved:
             return ""
-        return f"A drop of more than {format_points(found.rate.drop_at_most)} is ruled out."
+        most = found.rate.drop_at_most
+        return f"A drop of more than {format_points(most)} is ruled out." if most <= SURE_POINTS / 100 else ""
 
 
 def _short(reason: str) -> str:

@@ -166,17 +166,6 @@ VERDICTS = {
 }
 
 
-def comparison_fact(comparison: Comparison) -> str:
-    """The verdict in a few words: ``regression since the baseline, 2 newly failing``."""
-    verdict = {
-        "regression": "regression since the baseline",
-        "inconclusive": "comparison with the baseline inconclusive",
-        "no-regression-shown": "no regression shown since the baseline",
-    }[comparison.verdict]
-    counts = ((len(comparison.newly_failing), "newly failing"), (len(comparison.fixed), "fixed"))
-    return ", ".join([verdict, *(f"{number:,} {word}" for number, word in counts if number)])
-
-
 def comparison_verdict(comparison: Comparison) -> str:
     """What the comparison proves, without the verdict: the drop, what is not excluded, or why it proves nothing.
 

@@ -70,7 +70,7 @@ def arms(report: RunReport) -> Section:
         head=("Suite", "Runner", "Arms", "Assertions passed", "Uplift [95\u00a0%]", "Verdict"),
         about=[(found,) for found in report.uplifts],
         topic=_comparison,
-        closing="; ".join(map(_spent_by, report.arm_spending())),
+        closing="; ".join(map(_spent_by, report.arm_spending())) if report.uplifts else "",
     )
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from math import hypot, prod
 from typing import TYPE_CHECKING, TypeVar
 
-from skillgym_action.model.adaptive import RED
+from skillgym_action.model.adaptive import OF_BASE_COMMIT, RED
 from skillgym_action.model.comparison import (
     Comparison,
     Coverage,
@@ -90,17 +90,8 @@ def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comp
 def _name(base: RunReport) -> str:
     """What reports call a baseline of an unknown branch: ``run 4f1f2a9``, ``run of 27 Nov``."""
     if base.commit:
-        return f"run {base.commit[:_SHORT_COMMIT]}"
+        return f"{'commit' if base.id.startswith(OF_BASE_COMMIT) else 'run'} {base.commit[:_SHORT_COMMIT]}"
     return f"run of {datetime.fromisoformat(base.started_at):%-d %b}"
-
-
-def judged_pairs(base: RunReport, results: Iterable[Result], repetitions: int | None = None) -> tuple[ResultPair, ...]:
-    """The pairs that a comparison of these results with ``base`` tests, each result's first ``repetitions`` only."""
-    later = {_key(result): result for result in results}
-    found = _Pairs(before=base.sampled_repetitions, after=repetitions, planned=0)
-    for result in base.results:
-        found.take(result, later.get(_key(result)))
-    return tuple(found.judged)
 
 
 def _failing(head: RunReport, pairs: Sequence[ResultPair], sampled: Sequence[SampledPair]) -> frozenset[int]:
