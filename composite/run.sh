@@ -10,7 +10,7 @@ fail() { # fail MESSAGE: an annotation, outputs, the job summary, and the exit c
   echo "::error title=skillgym-action::$1"
   echo "error: $1" >&2
   printf 'verdict=error\nexit-code=2\n' >>"${GITHUB_OUTPUT:-/dev/null}" || true
-  printf '## ❌ Error: nothing was judged\n\nexit code 2\n\n- %s\n' "$1" >>"${GITHUB_STEP_SUMMARY:-/dev/null}" || true
+  printf '## ❌ Not run: nothing was tested\n\nexit code 2\n\n- %s\n' "$1" >>"${GITHUB_STEP_SUMMARY:-/dev/null}" || true
   exit 2
 }
 

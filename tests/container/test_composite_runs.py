@@ -74,7 +74,8 @@ def test_a_repository_uses_the_composite_action(action, github, tmp_path, files,
     assert job.steps["after"].log == f"{verdict}, <?xml\n"
     assert f"## {'✅ ' if code == '0' else ''}" in bench.summary
     (comment,) = github.comments(7)
-    assert verdict.capitalize() in comment.body
+    signs = {"passed": "✅", "failed": "❌", "inconclusive": "⚠️"}
+    assert f"\n## {signs[verdict]} " in comment.body
 
 
 def test_a_mistake_in_an_input_ends_the_job(action, github, tmp_path):

@@ -83,7 +83,7 @@ def test_an_artifact_cannot_name_the_pull_request_or_reach_out_of_itself(tmp_pat
         found = step(root, github, {"mode": "report", "results": "results"}, event=("workflow_run", workflow_run()))
         assert found.code == 2
         (text,) = texts(github)
-        assert "❌ Error" in text
+        assert "❌ Not run: nothing was tested" in text
         assert "Passed" not in text
     assert "artifactDir" in found.said
     assert "Traceback" not in found.said

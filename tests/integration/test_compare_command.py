@@ -42,17 +42,18 @@ def test_the_comparison_is_on_standard_output_and_decides_nothing_by_itself(runs
     assert (ran.code, ran.err) == (0, "")
     assert "differs: model of sh: large then, small now\n" in ran.out
     assert "all runners  100% [68, 100] → 0% [0, 32]" in ran.out
-    assert ran.out.endswith("Regression: the pass rate dropped by 100 points since the baseline (p = 0.004)\n")
+    assert "\ni Worse than run of " in ran.out
+    assert ran.out.endswith(": 100% → 0% of attempts pass\n  8 of 8 results newly fail, for 1 reason.\n")
     assert names(runs) == before
 
 
 @pytest.mark.parametrize(
     ("args", "code", "last"),
     [
-        pytest.param(("base", "worse", "--fail-on", "regression"), 1, "failed: the pass rate dropped", id="worse"),
-        pytest.param(("worse", "base", "--fail-on", "regression"), 0, "passed\n", id="better"),
-        pytest.param(("base", "shards/1", "--fail-on", "regression"), 3, "inconclusive: ", id="a part"),
-        pytest.param(("shards/*", "worse", "--fail-on", "regression"), 1, "failed: ", id="parts are merged"),
+        pytest.param(("base", "worse", "--fail-on", "regression"), 1, "✗ Worse than run of ", id="worse"),
+        pytest.param(("worse", "base", "--fail-on", "regression"), 0, "✓ Better than run of ", id="better"),
+        pytest.param(("base", "shards/1", "--fail-on", "regression"), 3, "! Not sure: ", id="a part"),
+        pytest.param(("shards/*", "worse", "--fail-on", "regression"), 1, "✗ Worse than run of ", id="parts are merged"),
     ],
 )
 def test_options_of_the_gate_give_the_exit_code(runs, args, code, last):
@@ -73,11 +74,11 @@ def test_reports_are_those_of_a_run_with_a_baseline(runs):
     assert document["run"]["comparison"]["verdict"] == "regression"
     assert document["run"]["id"] == "worse"
     assert " →\u00a0" in (runs / "out/s.md").read_text(encoding="utf-8")
-    assert "Regression: " in ran.err
+    assert "i Worse than run of " in ran.err
 
 
 def test_a_run_directory_is_kept_if_it_is_named(runs):
-    assert skillgym("compare", "base", "worse", "--output", "kept", "-q", cwd=runs).out.startswith("Regression: ")
+    assert skillgym("compare", "base", "worse", "--output", "kept", "-q", cwd=runs).out.startswith("i Worse than ")
     assert {"results.json", "summary.md", "comment.md", "junit.xml"} <= names(runs / "kept")
     refused = skillgym("compare", "base", "worse", "--output", "base", cwd=runs)
     assert (refused.code, "--output is a run that is compared" in refused.err) == (2, True)

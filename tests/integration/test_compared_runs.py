@@ -38,7 +38,7 @@ def test_seen_11_a_comparison_names_model_suite_and_template_that_changed(tmp_pa
     ]
     assert head["run"]["comparison"]["differences"] == expected
     assert (code, head["run"]["comparison"]["verdict"]) == (0, "no-regression-shown")
-    assert all(f"baseline differs: {line}\n" in shown for line in expected)
+    assert all(f"note differs: {line}\n" in shown for line in expected)
     summary = (tmp_path / "head/summary.md").read_text(encoding="utf-8")
     assert summary.index("workspace template of bench/core.json") < summary.index("attempts passed then")
 
@@ -49,7 +49,7 @@ def test_a_run_that_got_worse_is_a_regression_and_one_of_fewer_cases_inconclusiv
     written(tmp_path, {"skillgym.config.yaml": config(runner("true"))})
     worse = run(tmp_path, "worse", "--baseline", "./base", "--fail-on", "regression")
     assert (worse[0], worse[1]["run"]["comparison"]["verdict"]) == (1, "regression")
-    assert "baseline regression: the pass rate dropped by 100 points since the baseline (p = 0.004)\n" in worse[2]
+    assert ": 100% → 0% of attempts pass\n" in worse[2]
     written(tmp_path, {"bench/core.json": suite(*EIGHT[:7]), "skillgym.config.yaml": config(runner(PASSING))})
     fewer = run(tmp_path, "fewer", "--baseline", "./base", "--fail-on", "regression")
     assert (fewer[0], fewer[1]["run"]["comparison"]["verdict"]) == (3, "inconclusive")

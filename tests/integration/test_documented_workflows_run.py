@@ -251,7 +251,7 @@ def test_a_documented_workflow_runs(hosted, workflow):
     assert bool(verdicts) == any(use.partition("@")[0] in OURS for use in uses_of(workflow))
     assert verdicts <= {"passed", "not-gated"}
     if "pull-requests: write" in workflow.text:
-        assert {"Passed" in one.body for one in hosted.github.comments(NUMBER)} == {True}
+        assert {"## ✅ " in one.body for one in hosted.github.comments(NUMBER)} == {True}
 
 
 FIRST_DOCUMENTED = {

@@ -48,7 +48,7 @@ def test_a_run(repo):
 def test_nothing_else_is_on_standard_output(repo):
     ran = skillgym("run", "--report", "results=-", "--verbose", cwd=repo)
     assert json.loads(ran.out)["totals"]["passed"] == 2
-    assert "2 passed of 2" in ran.err
+    assert "All 2 results pass" in ran.err
 
 
 def test_check(repo, tmp_path):

@@ -217,7 +217,7 @@ def test_a_run_that_is_cancelled_while_it_pushes_has_its_reports(project):
     hook.chmod(0o755)
     shown = cancelled(project, str(remote), pushing.read_text)
     assert "the results were not added to the branch skillgym-data: the run was cancelled" in shown
-    assert "8 passed of 8" in shown
+    assert "8 results" in shown
 
 
 def test_a_run_that_is_cancelled_while_it_reads_the_store_has_its_reports(project):
