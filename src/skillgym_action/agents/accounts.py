@@ -24,7 +24,8 @@ MAX_AGENT_SETTINGS_BYTES = 65_536  # of a settings file of an agent's CLI that a
 MAX_CREDENTIALS_BYTES = 65_536  # of a file with credentials
 LOGIN_PAGE = "docs/how-to/log-in.md of skillgym-action"
 # What a CLI's settings file in a workspace says if it has a key, a program that prints one, or another service.
-LOGS_IN = re.compile(rb"(?i)key|token|auth|login|url|provider|bedrock|vertex|\benv\b")
+# Escapes and other encodings may hide it.
+LOGS_IN = re.compile(rb"(?i)key|token|auth|login|url|provider|bedrock|vertex|\benv\b|\\[ux]|\0")
 GOOGLE_ACTION_FILE = re.compile(r"gha-creds-\w+\.json")
 
 
@@ -58,7 +59,7 @@ class AgentAccounts:
             return None
         if not (agent.model or "").startswith(info.keyed_models):
             return None
-        if any(may_log_in(folder / name) for folder in folders for name in info.settings_files):
+        if any(settings_with_account(agent.type, folders)):
             return None
         return f"{agent.type} has no account to use: {self.remedy(agent.type)}"
 
@@ -129,12 +130,19 @@ def _secrets(value: Any) -> Iterator[str]:
         yield from _secrets(inner)
 
 
-def may_log_in(file: Path) -> bool:
-    """Whether it is a regular file that may name a key; also if it cannot be read."""
+def settings_with_account(agent: str, folders: Iterable[Path]) -> Iterator[Path]:
+    """The settings files of the agent's CLI in the folders that may name an account or another service."""
+    files = (folder / name for folder in folders for name in AGENTS[agent].settings_files)
+    return (file for file in files if _may_log_in(file))
+
+
+def _may_log_in(file: Path) -> bool:
+    """Whether it is a regular file that may name a key; also if it cannot be read, or is too large to be searched."""
     try:
         if not file.is_file():
             return False
         with file.open("rb") as opened:
-            return LOGS_IN.search(opened.read(MAX_AGENT_SETTINGS_BYTES)) is not None
+            text = opened.read(MAX_AGENT_SETTINGS_BYTES + 1)
+            return len(text) > MAX_AGENT_SETTINGS_BYTES or LOGS_IN.search(text) is not None
     except OSError:
         return True

@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.agents.accounts import LOGIN_PAGE, may_log_in, secrets_in
+from skillgym_action.agents.accounts import LOGIN_PAGE, secrets_in, settings_with_account
 from skillgym_action.agents.installation import check_with_node, notes_on_program
 from skillgym_action.model.errors import ConfigError, InstallError, SandboxError
 from skillgym_action.model.session_report import Trouble
@@ -146,7 +146,7 @@ def _login_refusals(services: Services, executions: Iterable[Execution], folders
         if _container_of(execution):
             yield "sessions run in containers"
         agent, arm, case = execution.agent, execution.arm, execution.case.agent
-        if any(may_log_in(folder / name) for folder in folders for name in AGENTS[agent.type].settings_files):
+        if any(settings_with_account(agent.type, folders)):
             yield "a settings file of the workspace may name an account"
         overlaid = [*arm.files, *arm.home] if arm else []
         if any(name.endswith(AGENTS[agent.type].settings_files) for name in (file.path for file in overlaid)):
