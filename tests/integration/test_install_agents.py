@@ -239,7 +239,12 @@ def test_the_action_names_the_secret_and_where_it_belongs(root):
     ("agent", "env", "files"),
     [
         pytest.param({}, {"CLAUDE_CODE_OAUTH_TOKEN": "t"}, {}, id="the other key"),
-        pytest.param({"env": {"CLAUDE_CODE_USE_BEDROCK": "1"}}, {}, {}, id="a variable of the runner"),
+        pytest.param(
+            {"env": {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "r", "AWS_PROFILE": "p"}},
+            {},
+            {},
+            id="variables of the runner",
+        ),
         pytest.param(
             {}, {}, {".claude/settings.json": '{"apiKeyHelper": "./key.sh"}'}, id="a helper in the repository"
         ),

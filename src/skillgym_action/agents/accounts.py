@@ -125,8 +125,11 @@ def secrets_in(content: str) -> tuple[str, ...]:
 
 def _secrets(value: Any) -> Iterator[str]:
     for name, inner in value.items() if isinstance(value, dict) else ():
-        if isinstance(inner, str) and is_secret_name(name) and not inner.startswith(("https:", "http:", "urn:")):
-            yield inner
+        for text in inner if isinstance(inner, list) else [inner]:
+            if isinstance(text, str) and is_secret_name(name) and not text.startswith(("https:", "http:", "urn:")):
+                yield text
+        yield from _secrets(inner)
+    for inner in value if isinstance(value, list) else ():
         yield from _secrets(inner)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.agents.accounts import AgentAccounts, key_names
+from skillgym_action.agents.accounts import AgentAccounts, key_names, secrets_in
 from skillgym_action.model.session import AgentConfig
 
 if TYPE_CHECKING:
@@ -92,3 +93,14 @@ def test_outside_of_a_job_nothing_is_said_of_secrets(tmp_path):
         "gemini has no account to use: set GEMINI_API_KEY; for a cloud, set GOOGLE_GENAI_USE_VERTEXAI; "
         "see docs/how-to/log-in.md of skillgym-action"
     )
+
+
+def test_secrets_of_a_file_with_credentials_are_found_in_lists_too():
+    content = {
+        "type": "external_account",
+        "token_url": "https://sts.example",
+        "credential_source": {"headers": {"Authorization": "Bearer abcdefgh"}},
+        "profiles": [{"client_secret": "secret-in-a-list"}, {"keys": ["key-one-", "key-two-"]}],
+    }
+    assert secrets_in(json.dumps(content)) == ("Bearer abcdefgh", "secret-in-a-list", "key-one-", "key-two-")
+    assert secrets_in("no JSON") == ("no JSON",)
