@@ -269,6 +269,12 @@ def test_codex_gets_a_token_that_outlasts_the_session_and_cannot_refresh_it(root
     assert tree(root.parent / "home") == before
 
 
+def test_a_login_is_an_account_for_the_cli_of_npm_s_package(root):
+    written(root.parent / "bin", {"package.json": '{"name": "@anthropic-ai/claude-code", "version": "2.1.332"}'})
+    assert run(root).code == 0
+    assert started(root) == 1
+
+
 def test_codex_s_token_is_not_passed_beside_settings_that_a_bootstrap_writes(root):
     codex_login(root.parent / "home", 36_000)
     (root.parent / "bin" / "codex").write_text(f"#!/bin/sh\ntouch {root.parent}/started\n")
@@ -295,7 +301,9 @@ def test_the_way_that_is_asked_for_is_an_error_if_there_is_none(root):
     ran = run(root, "--auth", "key")
     assert ran.code == 3
     told = results(root)["suites"][0]["results"][0]["error"]["message"]
-    assert told.startswith("claude-code has no account of the way key to use: set ANTHROPIC_API_KEY or ")
+    assert told.startswith(
+        "claude-code has no account of the way key to use: run `claude` once to log in, or set ANTHROPIC_API_KEY or "
+    )
     assert started(root) == 0
 
 
@@ -339,6 +347,19 @@ def test_sessions_get_a_copy_of_a_file_with_credentials(root, credentials, named
     }
     assert credentials.name not in seen(root, "listed.txt")
     assert results(root)["runners"][0]["auth"] == {"way": "cloud", "family": "vertex", "billing": "cloud"}
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_what_google_s_action_left_is_hidden_whichever_account_is_used(root, credentials, tracked):
+    """What git tracks is hidden, too, but no secret: a commit could hide words of reports with it."""
+    shell = f"touch out.txt; ls; echo it is k-of-google-7; test ! -e {credentials.name}"
+    written(root, {"skillgym.config.yaml": config({"agent": {"type": "command", "command": shell}})})
+    if tracked:
+        committed(root)
+    assert run(root).code == 0
+    found = next((root / "results").rglob("stdout.log")).read_text()
+    assert ("k-of-google-7" in found) == tracked
+    assert credentials.name not in found
 
 
 @pytest.mark.parametrize(("tracked", "told"), [(True, "which git tracks"), (False, "cannot be read: No such file")])

@@ -95,6 +95,15 @@ def test_outside_of_a_job_nothing_is_said_of_secrets(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("agent", "begins"), [("claude-code", "run `claude` once"), ("codex", "run `codex login` once")]
+)
+def test_outside_of_a_job_the_first_remedy_is_to_log_in(agent, begins, tmp_path):
+    told = str(HERE.missing(AgentConfig(type=agent), [tmp_path]))
+    assert f"has no account to use: {begins} to log in, or set " in told
+    assert "to log in" not in str(JOB.missing(AgentConfig(type=agent), [tmp_path]))
+
+
 def test_secrets_of_a_file_with_credentials_are_found_in_lists_too():
     content = {
         "type": "external_account",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
 from skillgym_action.agents.accounts import LOGIN_PAGE, secrets_in, settings_with_account
-from skillgym_action.agents.installation import check_with_node, notes_on_program
+from skillgym_action.agents.installation import check_with_node, is_package_of, notes_on_program
 from skillgym_action.model.errors import ConfigError, InstallError, SandboxError
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.settings.runners import NO_MODEL
@@ -217,11 +217,14 @@ def _with_program(services: Services, runner: Runner, folders: set[Path], find: 
     agent, info = runner.agent, AGENTS[runner.agent.type]
     if runner.trouble or agent.command or not info.package or not info.executable:
         return runner
-    if not agent.version and services.installs.find_program(info.executable, agent.env.get("PATH")):
-        return runner
-    there = install or services.installs.installed_program(agent.type, agent.version)
+    on_path = None if agent.version else services.installs.find_program(info.executable, agent.env.get("PATH"))
+    if on_path and not is_package_of(agent.type, on_path):
+        return runner  # a wrapper may have an account of its own
+    there = on_path or install or services.installs.installed_program(agent.type, agent.version)
     if there and (missing := services.installs.accounts.missing(agent, folders)):
         return replace(runner, trouble=Trouble(kind="auth", message=missing))
+    if on_path:
+        return runner
     found = find(agent.type, agent.version)
     if isinstance(found, Trouble):
         return replace(runner, trouble=found)
