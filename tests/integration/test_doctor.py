@@ -248,7 +248,11 @@ def test_a_misspelt_placeholder_is_a_warning(root, path):
     ("agent", "sign"),
     [
         pytest.param({"type": "claude-code"}, "✗", id="nothing else would let it in"),
-        pytest.param({"type": "claude-code", "env": {"CLAUDE_CODE_USE_BEDROCK": "1"}}, "!", id="something else may"),
+        pytest.param(
+            {"type": "claude-code", "env": {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "r", "AWS_PROFILE": "p"}},
+            "!",
+            id="something else may",
+        ),
     ],
 )
 def test_a_configured_runner_without_a_key(root, path, agent, sign):
@@ -257,7 +261,8 @@ def test_a_configured_runner_without_a_key(root, path, agent, sign):
     ran = doctor(root, path)
     assert line(ran, "one").startswith(f"{sign} claude-code 2.1.332")
     ways = (
-        "set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (for a plan, from `claude setup-token`); for a cloud, set "
+        "run `claude` once to log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN "
+        "(for a plan, from `claude setup-token`); for a cloud, set "
         "CLAUDE_CODE_USE_BEDROCK or CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY; for a gateway, set "
         "ANTHROPIC_BASE_URL; "
         "see docs/how-to/log-in.md of skillgym-action"
@@ -269,8 +274,19 @@ def test_a_configured_runner_without_a_key(root, path, agent, sign):
 def test_in_a_job_it_names_the_secret_also_of_an_agent_that_is_not_installed(root, path):
     written(root, {"skillgym.config.yaml": config(one={"agent": {"type": "claude-code", "version": "9.9.9"}})})
     ran = doctor(root, path, GITHUB_ACTIONS="true")
-    assert "claude-code has no account to use: create the secret and pass it to this step" in line(ran, "one")
+    install = "skillgym-action doctor --install claude-code@9.9.9"
+    assert f"9.9.9 is not installed; no account; {install}, then create the secret and pass it to " in line(ran, "one")
     assert "`env: {ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}}`" in line(ran, "one")
+
+
+def test_without_the_cli_it_says_whether_a_login_is_stored_and_installs_first(root, path):
+    written(root, {"skillgym.config.yaml": config(one={"agent": {"type": "claude-code"}})})
+    missing, install = "✗ claude-code: claude was not found", "skillgym-action doctor --install claude-code"
+    more = "run `claude` once to log in, or set ANTHROPIC_API_KEY"
+    assert line(doctor(root, path), "one") == f"{missing}; no account; {install}, then {more}"
+    written(root.parent / "store", {".credentials.json": "{}"})
+    found = line(doctor(root, path, CLAUDE_CONFIG_DIR=str(root.parent / "store")), "one")
+    assert found == f"{missing}; your own login is stored; {install}"
 
 
 def test_runners_can_be_selected(root, path):

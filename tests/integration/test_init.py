@@ -206,7 +206,7 @@ def test_the_key_is_the_one_that_is_there(tmp_path):
     workflow = (folder / ".github/workflows/skillgym.yml").read_text()
     assert re.findall(r"secrets\.(\w+)", workflow) == [key]
     assert f"type: {agent}" in (folder / "skillgym.config.yaml").read_text()
-    assert f"check its key: {key} in the environment" in ran.out
+    assert f"check its account: run `claude` once to log in, or set {key}\n" in ran.out
     assert f"create the secret {key} on GitHub" in ran.out
 
 

@@ -220,8 +220,20 @@ def test_an_agent_without_its_key_is_neither_installed_nor_started(root):
     assert ran.code == 3
     (result,) = results(root)
     assert result["failureClass"]["id"] == "auth"
-    assert result["error"]["message"].startswith(f"{NEEDS}set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN")
+    assert result["error"]["message"].startswith(f"{NEEDS}run `claude` once to log in, or set ANTHROPIC_API_KEY or ")
     assert not root.with_name("agents").exists()
+
+
+@pytest.mark.parametrize(("package", "code"), [("@anthropic-ai/claude-code", 3), ("our-wrapper", 0)])
+def test_the_cli_on_path_is_not_started_without_an_account_unless_it_may_be_a_wrapper(root, tmp_path, package, code):
+    (root / "skillgym.config.yaml").unlink()
+    path = put_on_path(tmp_path / "bin", claude=stand_in("claude-code").files["cli.sh"])
+    (tmp_path / "bin" / "package.json").write_text(json.dumps({"name": package, "version": "2.1.332"}))
+    ran = run(root, "--runner", "claude-code", packages=(), PATH=path, ANTHROPIC_API_KEY="")
+    assert ran.code == code, ran.err
+    (result,) = results(root)
+    assert (result.get("failureClass") or {}).get("id") == ("auth" if code else None)
+    assert (result["attempts"] == []) == bool(code)
 
 
 def test_the_action_names_the_secret_and_where_it_belongs(root):
@@ -239,7 +251,12 @@ def test_the_action_names_the_secret_and_where_it_belongs(root):
     ("agent", "env", "files"),
     [
         pytest.param({}, {"CLAUDE_CODE_OAUTH_TOKEN": "t"}, {}, id="the other key"),
-        pytest.param({"env": {"CLAUDE_CODE_USE_BEDROCK": "1"}}, {}, {}, id="a variable of the runner"),
+        pytest.param(
+            {"env": {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "r", "AWS_PROFILE": "p"}},
+            {},
+            {},
+            id="variables of the runner",
+        ),
         pytest.param(
             {}, {}, {".claude/settings.json": '{"apiKeyHelper": "./key.sh"}'}, id="a helper in the repository"
         ),

@@ -52,11 +52,14 @@ OF_AGENTS = (
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Ours, without what a workflow, the tool or an agent reads out of it; ``more`` is added."""
+    """Ours, without what a workflow, the tool or an agent reads out of it; ``more`` is added.
+
+    Without a home of the test, CLIs have no stored login, whoever is logged in on this machine.
+    """
     foreign = ("GITHUB_", "ACTIONS_", "INPUT_", "RUNNER_", "SKILLGYM_", "GIT_", *OF_AGENTS)
     alone = ("CI", "NO_COLOR", "FORCE_COLOR")
     ours = {name: value for name, value in os.environ.items() if not name.startswith(foreign) and name not in alone}
-    return ours | more
+    return ours | ({} if "HOME" in more else dict.fromkeys(("CLAUDE_CONFIG_DIR", "CODEX_HOME"), os.devnull)) | more
 
 
 # --- repositories -----------------------------------------------------------------------------------

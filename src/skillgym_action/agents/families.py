@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.session import Billing, FamilyWay, Way
 
 OFF = frozenset({"", "0", "false"})
+_OF_CLOUDS = ("AWS_", "AZURE_", "GOOGLE_")
 
 
 @record
@@ -220,8 +221,7 @@ FAMILIES: Mapping[str, tuple[Family, ...]] = {
             billing="plan",
             advice="for a plan, from `claude setup-token`",
             marks=("CLAUDE_CODE_OAUTH_TOKEN",),
-            secrets=("CLAUDE_CODE_OAUTH_TOKEN",),
-            address="ANTHROPIC_BASE_URL",
+            secrets=("CLAUDE_CODE_OAUTH_TOKEN",),  # for no other address than the vendor's
             hosts=("api.anthropic.com",),
         ),
     ),
@@ -303,8 +303,10 @@ def account(
 ) -> tuple[Account, dict[str, str]]:
     """The account of an agent, and the variables of its sessions: of ``own``, the runner's, and of ``environment``.
 
-    What ``own`` names decides, then a switch, then a key. ``asked``: the only way that may be used; variables of other
-    ways are then left out of ``own``, too. ``several``: the agent uses several services, so that it gets all families.
+    The families that ``own`` names are the only ones; else a switch decides, then a key. ``asked``: the only way that
+    may be used; variables of other ways are then left out of ``own``, too. ``several``: the agent uses several
+    services, so that it gets all families of a way. Of a family that ``own`` turns on, nothing is missing if ``own``
+    has other variables of the cloud, such as the name of a profile.
     """
     families, merged = tuple(families), {name: environment[name] for name in environment} | dict(own)
     ways = {asked} if asked else {one.way for one in families if one.is_used(own)} or {"key", "cloud"}
@@ -312,12 +314,15 @@ def account(
     if asked:
         others = {name for one in families if one not in allowed for name in one.variables}
         own = {name: own[name] for name in own if name not in others.difference(*(one.variables for one in allowed))}
+    if not several:
+        allowed = [one for one in allowed if one.is_used(own)] or allowed
     chosen: list[Family] = []
     problem = None
     for family in allowed:
         if not family.is_used(merged) or (chosen and not several):
             continue
-        lacking = None if family.is_used(own) else family.missing(merged)
+        elsewhere = any(name.startswith(_OF_CLOUDS) and name not in family.variables for name in own)
+        lacking = None if family.is_used(own) and elsewhere else family.missing(merged)
         if lacking and family.switch:
             return Account(asked=asked, problem=lacking), dict(own)
         problem = problem or lacking

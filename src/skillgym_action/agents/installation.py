@@ -369,6 +369,12 @@ def package_of(program: str | os.PathLike[str]) -> NpmPackage | None:
     return None
 
 
+def is_package_of(agent: str, program: str | os.PathLike[str]) -> bool:
+    """Whether a program is the CLI of the agent as npm installs it, also under a former name."""
+    package, info = package_of(program), AGENTS[agent]
+    return package is not None and package.name in {info.package, *info.former_packages}
+
+
 def notes_on_program(
     installs: AgentInstalls, agent: str, command: tuple[str, ...], path: str | None
 ) -> tuple[str, ...]:
@@ -392,7 +398,7 @@ def notes_on_program(
 
 def _notes_on_package(installs: AgentInstalls, agent: str, command: tuple[str, ...], path: str | None) -> Iterator[str]:
     info, package = AGENTS[agent], package_of(command[0])
-    if package is None or package.name not in {info.package, *info.former_packages}:
+    if package is None or not is_package_of(agent, command[0]):
         return
     if package.name != info.package:
         yield f"{agent}: {command[0]} is of {package.name}, which is now named {info.package}"

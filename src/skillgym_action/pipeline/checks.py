@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.agents.accounts import google_action_files, secrets_in_file
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.judge_question import needs_judge
 from skillgym_action.model.runner import Runner
@@ -338,6 +339,7 @@ def hide_from_agents(services: Services, plan: Plan, options: Options) -> Suites
     of_checkout = suites_of_checkout(services, options) if services.suite_source.is_separate else ()
     services.workspaces.hide((*_hidden((*plan.suites, *of_checkout)), *_folders_of_arms(services, options)))
     _hide_untrusted_configuration(services)
+    _hide_credentials_of_google(services)
     if not services.suite_source.is_separate:
         return None
     return suites_from_folder(services, plan.suites, of_checkout, options)
@@ -349,6 +351,17 @@ def _hide_untrusted_configuration(services: Services) -> None:
             services.workspaces.hide(
                 services.untrusted_configuration.among(services.repository.files(services.repository.root))
             )
+
+
+def _hide_credentials_of_google(services: Services) -> None:
+    """Whichever account agents use. What git tracks is no secret: words of a commit would be hidden in reports."""
+    root = services.repository.root
+    found = list(google_action_files(root))
+    services.workspaces.hide(path.name for path in found)
+    with suppress(InterruptedError):  # cancelled: no session will start
+        indexed = services.repository.tracked_paths() if found and services.repository.has_git else ()
+        unknown = {path.name for path in found}.difference(one.path for one in indexed)
+        services.directory.redactor.learn(one for name in unknown for one in secrets_in_file(root / name))
 
 
 def _folders_of_arms(services: Services, options: Options) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from skillgym_action.agents import AGENTS, agent_named
+from skillgym_action.agents.accounts import LOGIN_PAGE, settings_with_account
 from skillgym_action.agents.output.agent_output import total, total_usage
 from skillgym_action.model.arm_cases import assertion_results
 from skillgym_action.model.errors import OutputError
@@ -103,11 +104,15 @@ def run_session(
 
 @record
 class _AgentRun:
-    """What the agent did. ``records``: copies of the CLI's own records of the session."""
+    """What the agent did. ``records``: copies of the CLI's own records of the session.
+
+    ``cost``: of a session without a report.
+    """
 
     reports: Reports | None = None
     trouble: Trouble | None = None
     records: tuple[Path, ...] = ()
+    cost: Cost = Cost()
 
     @property
     def report(self) -> SessionReport | None:
@@ -151,7 +156,7 @@ class _SessionRun:
             judgement = self._judge_unprepared(error)
         else:
             agent_run, judgement = self._run_in(workspace)
-            cost = agent_run.report.cost if agent_run.report else Cost()
+            cost = agent_run.report.cost if agent_run.report else agent_run.cost
         if judgement.failure:
             self._services.directory.write(self._folder / "error.json", json.dumps(to_json(judgement.failure)))
         reported = agent_run.report.duration_ms if agent_run.report else None
@@ -257,12 +262,13 @@ class _SessionRun:
         stdout, stderr = self._folder / f"{prefix}stdout.log", self._folder / f"{prefix}stderr.log"
         try:
             invocation = self._with_files(workspace, session, self._confined(agent.invocation(session), workspace))
+            if redirected := self._redirected(workspace, invocation):
+                return _AgentRun(trouble=redirected, cost=Cost() if session.turn > 1 else NO_COST)
             self._log_command(invocation)
             capture = self._captured(workspace, invocation, (stdout, stderr), limits)
-        except OSError as error:
-            return _AgentRun(trouble=Trouble(kind="workspace", message=f"cannot write the agent's files: {error}"))
-        except HomeConflictError as error:
-            return _AgentRun(trouble=Trouble(kind="workspace", message=str(error)))
+        except (OSError, HomeConflictError) as error:
+            what = "cannot write the agent's files: " if isinstance(error, OSError) else ""
+            return _AgentRun(trouble=Trouble(kind="workspace", message=f"{what}{error}"))
         self._log_ending(capture)
         silence = limits.silence() if limits and info.streams else None
         output = AgentOutput(agent=agent, session=session, runner=runner_ref(self._execution), began=began)
@@ -288,8 +294,7 @@ class _SessionRun:
         except OutputError:
             raise
         except OSError as error:
-            message = f"cannot read the session's output: {error}"
-            return _AgentRun(trouble=Trouble(kind="workspace", message=message))
+            return _AgentRun(trouble=Trouble(kind="workspace", message=f"cannot read the session's output: {error}"))
         except Exception as error:  # noqa: BLE001 -- an adapter that fails on some output must not end the run
             return _AgentRun(trouble=Trouble(kind="normalization", message=f"{type(error).__name__}: {error}"))
         if watched and is_of_skill(self._execution):
@@ -307,6 +312,23 @@ class _SessionRun:
         if AGENTS[session.agent.type].replays:
             return invocation
         return replace(invocation, argv=workspace.reachable(invocation.argv, self._services.suites.root))
+
+    def _redirected(self, workspace: SessionWorkspace, invocation: Invocation) -> Trouble | None:
+        """That the caller's login would be used beside settings that may send it to another service.
+
+        Such settings may be of another commit than the checkout's, of the suite, or of a command before the agent.
+        """
+        agent, root = self._execution.agent, self._services.repository.root
+        if agent.account.way != "login":
+            return None
+        above = [folder for folder in workspace.path.parents if folder.is_relative_to(root)]
+        found = settings_with_account(agent.type, (workspace.path, *above, workspace.home))
+        file = next((file for file in found if file not in invocation.files), None)
+        if file is None:
+            return None
+        place = "home of the session" if file.is_relative_to(workspace.home) else "workspace"
+        why = f"{file.parent.name}/{file.name} in the {place} may name another account or service"
+        return Trouble(kind="auth", message=f"the login of {agent.type} is not used: {why}; see {LOGIN_PAGE}")
 
     def _captured(
         self, workspace: SessionWorkspace, invocation: Invocation, logs: tuple[Path, Path], limits: SessionLimits | None

@@ -17,6 +17,7 @@ from skillgym_action.text.secret_forms import (
     SHAPES,
     SHORTEST_SECRET,
     UNCHANGED,
+    bare_credentials,
     base64_forms,
     hexadecimal,
     is_placeholder,
@@ -62,8 +63,12 @@ class Redactor:
         return cls(secret_values(environment))
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Replace these values as well, from now on; of a value with several lines also each long one."""
+        """Replace these values as well, from now on; of a value with several lines also each long one.
+
+        Of ``Bearer X``, also ``X``.
+        """
         values = {value.strip() for value in secrets}
+        values.update(*map(bare_credentials, values))
         lines = {line.strip() for value in values for line in value.splitlines()}
         values |= {line for line in lines if len(line) >= _SHORTEST_LINE}
         self._values |= {value for value in values if len(value) >= SHORTEST_SECRET}

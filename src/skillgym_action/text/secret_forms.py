@@ -178,6 +178,12 @@ _PUBLIC = re.compile(
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"^[\w-]{1,80}:[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)
+# `Bearer X`, alone or as the value of a header; an unknown scheme only if nothing else is in the text.
+_CREDENTIALS = re.compile(
+    r"(?:(?:^|[:=\"'])[ \t]*(?i:bearer|basic|token|api-?key|oauth|negotiate)|\A[A-Za-z][\w-]{1,40}(?=[ \t]+\S{16,}\Z))"
+    r"[ \t]+(?:(?:token|auth|key)=)?[\"']?([^\s\"',;]+)",
+    re.MULTILINE,
+)
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
 
 
@@ -203,6 +209,11 @@ def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
 def _header_values(name: str, lines: str) -> list[str]:
     """The values of the HTTP headers in a variable such as ``ANTHROPIC_CUSTOM_HEADERS``: lines ``Name: value``."""
     return _HEADER.findall(lines) if name.upper().endswith("HEADERS") else []
+
+
+def bare_credentials(value: str) -> list[str]:
+    """What follows the schemes of authorization in ``value``: ``X`` of ``Bearer X``."""
+    return _CREDENTIALS.findall(value)
 
 
 def is_secret_variable(name: str, value: str) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.agents.accounts import AgentAccounts, key_names
+from skillgym_action.agents.accounts import AgentAccounts, key_names, secrets_in
 from skillgym_action.model.session import AgentConfig
 
 if TYPE_CHECKING:
@@ -92,3 +93,23 @@ def test_outside_of_a_job_nothing_is_said_of_secrets(tmp_path):
         "gemini has no account to use: set GEMINI_API_KEY; for a cloud, set GOOGLE_GENAI_USE_VERTEXAI; "
         "see docs/how-to/log-in.md of skillgym-action"
     )
+
+
+@pytest.mark.parametrize(
+    ("agent", "begins"), [("claude-code", "run `claude` once"), ("codex", "run `codex login` once")]
+)
+def test_outside_of_a_job_the_first_remedy_is_to_log_in(agent, begins, tmp_path):
+    told = str(HERE.missing(AgentConfig(type=agent), [tmp_path]))
+    assert f"has no account to use: {begins} to log in, or set " in told
+    assert "to log in" not in str(JOB.missing(AgentConfig(type=agent), [tmp_path]))
+
+
+def test_secrets_of_a_file_with_credentials_are_found_in_lists_too():
+    content = {
+        "type": "external_account",
+        "token_url": "https://sts.example",
+        "credential_source": {"headers": {"Authorization": "Bearer abcdefgh"}},
+        "profiles": [{"client_secret": "secret-in-a-list"}, {"keys": ["key-one-", "key-two-"]}],
+    }
+    assert secrets_in(json.dumps(content)) == ("Bearer abcdefgh", "secret-in-a-list", "key-one-", "key-two-")
+    assert secrets_in("no JSON") == ("no JSON",)

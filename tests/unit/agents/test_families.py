@@ -137,11 +137,28 @@ def test_half_a_family_says_what_is_missing(agent, environment, told):
     assert str(found.problem).startswith(told)
 
 
-def test_what_the_runner_names_decides_even_if_it_is_half():
+def test_what_the_runner_names_decides():
     assert env_of("claude-code", BEDROCK, KEYS)[1] == KEYS
-    half = {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_PROFILE": "p"}
+    token, url = {"CLAUDE_CODE_OAUTH_TOKEN": "o"}, {"ANTHROPIC_BASE_URL": "https://g.example"}
+    for environment in (KEYS, url, KEYS | url, GATEWAY | KEYS):
+        found, env = env_of("claude-code", environment, token)
+        assert (found.family, found.billing, env) == ("anthropic-token", "plan", token)
+    assert env_of("claude-code", url | KEYS, token)[0].left_out == ("ANTHROPIC_API_KEY",)
+    assert env_of("codex", {"OPENAI_API_KEY": "k"}, AZURE)[1] == AZURE
+    assert env_of("copilot", {"COPILOT_GITHUB_TOKEN": "t"}, {"COPILOT_PROVIDER_BASE_URL": "u"})[0].family == (
+        "copilot-provider"
+    )
+
+
+def test_half_a_family_of_the_runner_is_an_error_unless_it_names_another_source_of_the_cloud():
+    half = {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "r"}
     found, env = env_of("claude-code", KEYS, half)
-    assert (found.family, found.problem, env) == ("bedrock", None, half)
+    assert (found.way, env) == (None, half)
+    assert str(found.problem).startswith("CLAUDE_CODE_USE_BEDROCK is set, but neither AWS_BEARER_TOKEN_BEDROCK nor ")
+    found, env = env_of("claude-code", KEYS, half | {"AWS_PROFILE": "p"})
+    assert (found.family, found.problem, env) == ("bedrock", None, half | {"AWS_PROFILE": "p"})
+    found, _ = env_of("codex", {"OPENAI_API_KEY": "k"}, {"AZURE_OPENAI_API_KEY": "z"})
+    assert str(found.problem).startswith("AZURE_OPENAI_API_KEY is set, but not AZURE_OPENAI_BASE_URL")
 
 
 @pytest.mark.parametrize(

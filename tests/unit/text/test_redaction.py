@@ -290,3 +290,26 @@ def test_json_without_secrets_is_json(text):
         assert read[1:] == ["end"]
         assert not any(secret in read[0] for secret in (SECRET, *ESCAPED))
         assert GITHUB not in read[0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Bearer abc-123",
+        "Basic abc-123",
+        "token abc-123",
+        'Token token="abc-123"',
+        "ApiKey  abc-123",
+        "X-Team: blue-team-7\nAuthorization: bearer abc-123\r\nX-Other: o",
+        '{"Authorization": "Bearer abc-123", "X-Team": "blue"}',
+    ],
+)
+def test_what_follows_a_scheme_is_hidden_alone_too(value):
+    redactor = Redactor([value])
+    assert redactor.text(value).count("abc-123") == 0
+    assert redactor.text("it is abc-123, of the blue-team") == "it is ***, of the blue-team"
+
+
+def test_other_words_of_a_secret_are_no_secrets():
+    redactor = Redactor(["correct horse battery staple", "the basic structure", "Custom of-an-unknown-scheme-7"])
+    assert redactor.text("a battery, a structure, of-an-unknown-scheme-7") == "a battery, a structure, ***"

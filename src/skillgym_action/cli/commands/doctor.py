@@ -418,8 +418,13 @@ def _runner(services: Services, runner: Runner, *, configured: bool) -> DoctorCh
         wanted = f"{agent.type}@{agent.version}" if agent.version else agent.type
         how = f"skillgym-action doctor --install {wanted}" if listing.package else "install it, where PATH finds it"
         missing = f"version {agent.version} is not installed" if agent.version else f"{command[0]} was not found"
-        key = services.installs.accounts.missing(agent, (services.cwd, services.repository.root))
-        text = f"{agent.type}: {missing}; {key}" if key else f"{agent.type}: {missing}"
+        text, installs = f"{agent.type}: {missing}", services.installs
+        if not agent.account.way and agent.account.asked in {None, "login"} and installs.logins.is_there(agent.type):
+            text += "; your own login is stored"
+        elif agent.account.problem:
+            text += f"; {agent.account.problem}"
+        elif installs.accounts.missing(agent, (services.cwd, services.repository.root)):
+            text, how = f"{text}; no account", f"{how}, then {installs.accounts.first_remedy(agent.type)}"
         return check(text=text, state=State.PROBLEM, remedy=how)
     version = services.installs.version(program, *command[1:])
     if version is None:

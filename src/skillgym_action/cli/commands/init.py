@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.agents.accounts import key_names
+from skillgym_action.agents.accounts import key_names, log_in
 from skillgym_action.authoring.starter.facts import (
     StarterAgents,
     agents_of_runners,
@@ -198,8 +198,8 @@ def _next_steps(runs: StarterAgents, configuration: str | None) -> Iterator[str]
     several, program = len(runs.names) > 1, started_as(sys.prefix)
     install = " ".join(["doctor", *(f"--install {agent}" for agent in runs.names)])
     installs = f"install the agent{'s' if several else ''}, " if runs.names else ""
-    keys = f"check {'their' if several else 'its'} key{'s' if len(runs.secrets) > 1 else ''}: {', '.join(runs.secrets)}"
-    checks = f"{keys} in the environment" if runs.secrets else "check what the runners need"
+    accounts = f"check {'their accounts' if several else 'its account'}: {''.join(map(log_in, runs.names))}"
+    checks = f"{accounts}set {', '.join(runs.secrets)}" if runs.secrets else "check what the runners need"
     runners = f"the runners of {configuration}" if configuration else ", ".join(runs.names)
     cost = f"; {SESSION_COST}" if "claude-code" in runs.names else ""
     yield f"  {program} run --runner nop   # an agent that does nothing: each case fails and says why"

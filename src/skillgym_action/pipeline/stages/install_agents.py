@@ -11,8 +11,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from skillgym_action.agents import AGENTS
-from skillgym_action.agents.accounts import LOGIN_PAGE, may_log_in, secrets_in
-from skillgym_action.agents.installation import check_with_node, notes_on_program
+from skillgym_action.agents.accounts import LOGIN_PAGE, secrets_in, settings_with_account
+from skillgym_action.agents.installation import check_with_node, is_package_of, notes_on_program
 from skillgym_action.model.errors import ConfigError, InstallError, SandboxError
 from skillgym_action.model.session_report import Trouble
 from skillgym_action.settings.runners import NO_MODEL
@@ -146,7 +146,7 @@ def _login_refusals(services: Services, executions: Iterable[Execution], folders
         if _container_of(execution):
             yield "sessions run in containers"
         agent, arm, case = execution.agent, execution.arm, execution.case.agent
-        if any(may_log_in(folder / name) for folder in folders for name in AGENTS[agent.type].settings_files):
+        if any(settings_with_account(agent.type, folders)):
             yield "a settings file of the workspace may name an account"
         overlaid = [*arm.files, *arm.home] if arm else []
         if any(name.endswith(AGENTS[agent.type].settings_files) for name in (file.path for file in overlaid)):
@@ -217,11 +217,14 @@ def _with_program(services: Services, runner: Runner, folders: set[Path], find: 
     agent, info = runner.agent, AGENTS[runner.agent.type]
     if runner.trouble or agent.command or not info.package or not info.executable:
         return runner
-    if not agent.version and services.installs.find_program(info.executable, agent.env.get("PATH")):
-        return runner
-    there = install or services.installs.installed_program(agent.type, agent.version)
+    on_path = None if agent.version else services.installs.find_program(info.executable, agent.env.get("PATH"))
+    if on_path and not is_package_of(agent.type, on_path):
+        return runner  # a wrapper may have an account of its own
+    there = on_path or install or services.installs.installed_program(agent.type, agent.version)
     if there and (missing := services.installs.accounts.missing(agent, folders)):
         return replace(runner, trouble=Trouble(kind="auth", message=missing))
+    if on_path:
+        return runner
     found = find(agent.type, agent.version)
     if isinstance(found, Trouble):
         return replace(runner, trouble=found)
