@@ -278,6 +278,62 @@ def test_sessions_that_are_judged_otherwise_decide_nothing(tmp_path):
     assert "its sessions are judged otherwise than when the run decided" in ran.err
 
 
+# --- what is not compared, and other baselines ---------------------------------------------------------
+
+
+def test_a_failure_of_a_redefined_case_fails_the_run(tmp_path):
+    sides = Sides.of(tmp_path, TEN)
+    stored = sides.stored()
+    cases = (case(name, prompt=f"{'Another' if name == 'j' else 'Prompt'} {name}") for name in TEN)
+    written(sides.root, {"bench/core.json": suite(*cases)})
+    sides.say(head_a="01", head_j="0")
+    ran = sides.run(*AUTO, "--baseline", stored)
+    found = sides.adaptive()
+    assert (ran.code, found["mode"], found["check"]) == (1, "screen", "cleared"), ran.err
+    assert sides.results()["run"]["decision"]["reasons"] == ["1 failed"]
+
+
+def test_what_fails_at_the_base_stops_no_session_of_the_head_whose_failure_counts(tmp_path):
+    sides = Sides.of(tmp_path, "ab")
+    sides.say(base_b="x", head_b="0")
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, sides.held()["head b"]) == (1, 1), ran.err
+    assert sides.results()["run"]["decision"]["reasons"][0] == "1 failed"
+
+
+def test_against_another_baseline_the_decision_does_not_count(tmp_path):
+    sides = Sides.of(tmp_path, TEN)
+    good = sides.stored()
+    sides.say(**said("base", TEN, "0") | said("head", TEN, "0"))
+    assert sides.run(*AUTO, "--baseline", "base", "--fail-on", "regression").code == 0
+    for command in (("compare", good, "runs/out"), ("report", "runs/out", "--baseline", good)):
+        ran = skillgym(*command, "--output", "runs/other", "--fail-on", "regression", cwd=sides.root)
+        assert ran.code == 1, (command, ran.err)
+
+
+def test_a_report_of_several_runs_keeps_the_worst_check(tmp_path):
+    sides = Sides.of(tmp_path, TEN)
+    stored = sides.stored()
+    sides.say(head_a="0")
+    assert sides.run(*AUTO, "--baseline", stored, "--case", "a").code == 1
+    assert sides.run(*AUTO, "--baseline", stored, "--case", "b", output="runs/b").code == 3
+    for args in ((), ("--baseline", stored)):
+        ran = skillgym("report", "runs/b", "runs/out", "--output", "runs/all", *args, cwd=sides.root)
+        assert (ran.code, sides.adaptive("runs/all")["check"]) == (1, "confirmed"), ran.err
+        shutil.rmtree(sides.root / "runs/all")
+
+
+def test_a_view_has_the_title_of_the_run(tmp_path):
+    sides = Sides.of(tmp_path, TEN)
+    sides.say(**BAD_DAY | said("head", "fg", "0"))
+    ran = sides.run(*AUTO, "--baseline", "base")
+    page = sides.root / "runs/out/report.html"
+    before = page.read_text().partition("<title>")[2].partition("</title>")[0]
+    page.unlink()
+    assert skillgym("view", "runs/out", "--no-open", cwd=sides.root).code == 0, ran.err
+    assert page.read_text().partition("<title>")[2].partition("</title>")[0] == before
+
+
 # --- what the control is made of ----------------------------------------------------------------------
 
 

@@ -277,7 +277,7 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     is_part = bool(report.selection and report.selection.left_out and not stored.left_out)
     base = stored.of(baseline_keys_of(report), shard=report.shard is not None or is_part)
     if base is not None:
-        return replace(report, comparison=compare(base, report, stored.branch))
+        return replace(report, comparison=compare(base, report, stored.branch, of_store=True))
     if stored.optional:
         return report
     history_ = stored.history
