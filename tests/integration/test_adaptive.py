@@ -349,6 +349,65 @@ def test_the_control_has_the_runners_of_the_base(tmp_path):
     assert "model of sh" in " ".join(sides.results()["run"]["comparison"]["differences"])
 
 
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        pytest.param({"one/deps/d": "x", ".gitignore": "deps\nruns\n"}, "one/deps is not in git", id="ignored"),
+        pytest.param({".gitattributes": "*.txt filter=x"}, "one/side.txt is not in git", id="filtered"),
+    ],
+)
+def test_files_that_are_not_in_git_as_agents_get_them_leave_no_control(tmp_path, files, why):
+    sides = Sides.of(tmp_path, "a")
+    of_template = suite(case("a", prompt="Prompt a"), workspace={"templateDir": "../one"})
+    git_in(sides.root, "checkout", "--quiet", "-B", "main")
+    written(sides.root, {"one/side.txt": "base", "bench/core.json": of_template, **files})
+    committed(sides.root)
+    git_in(sides.root, "checkout", "--quiet", "-B", "topic")
+    written(sides.root, {"one/side.txt": "head"})
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, f"--baseline base: {why} as agents get it" in ran.err) == (2, True), ran.err
+    sides.say(head_a="0")
+    ran = sides.run(*AUTO, output="runs/auto")
+    assert (ran.code, sides.held()) == (1, {"head a": 1}), ran.err
+
+
+def test_a_configuration_of_the_base_that_is_not_valid_leaves_no_control(tmp_path):
+    sides = Sides.of(tmp_path, "a")
+    file = sides.root / "skillgym.config.yaml"
+    told = json.loads(file.read_text())
+    git_in(sides.root, "checkout", "--quiet", "-B", "main")
+    told["runners"]["sh"]["agent"]["env"]["OLD"] = "${OLD_KEY}"
+    written(sides.root, {"skillgym.config.yaml": json.dumps(told)})
+    committed(sides.root)
+    git_in(sides.root, "checkout", "--quiet", "-B", "topic")
+    told["runners"]["sh"]["agent"]["env"].pop("OLD")
+    written(sides.root, {"skillgym.config.yaml": json.dumps(told)})
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, "skillgym.config.yaml of the base commit cannot be used" in ran.err) == (2, True), ran.err
+
+
+def test_any_visible_file_makes_a_difference(tmp_path):
+    sides = Sides.of(tmp_path, "a")
+    git_in(sides.root, "checkout", "--quiet", "-B", "main")
+    of_template = suite(case("a", prompt="Prompt a"), workspace={"templateDir": "../one"})
+    written(sides.root, {"one/side.txt": "base", "bench/core.json": of_template, "agent/helper.sh": "true"})
+    committed(sides.root)
+    git_in(sides.root, "checkout", "--quiet", "-B", "topic")
+    written(sides.root, {"agent/helper.sh": "false"})
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, sides.held()) == (0, {"base a": 2}), ran.err
+
+
+def test_a_runner_that_the_base_lacks_is_not_compared(tmp_path):
+    sides = Sides.of(tmp_path, "a")
+    file = sides.root / "skillgym.config.yaml"
+    written(sides.root, {"skillgym.config.yaml": file.read_text().replace('"sh":', '"other":')})
+    sides.say(head_a="0")
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, sides.held()) == (1, {"head a": 1}), ran.err
+    assert "a [other]: the base commit lacks its runner" in ran.err
+
+
 def test_templates_and_skills_are_those_of_the_base_and_what_it_lacks_is_not_compared(tmp_path):
     sides = Sides.of(tmp_path, "a")
     git_in(sides.root, "checkout", "--quiet", "main")
@@ -363,7 +422,7 @@ def test_templates_and_skills_are_those_of_the_base_and_what_it_lacks_is_not_com
     committed(sides.root)
     ran = sides.run(*AUTO, "--baseline", "base")
     assert (ran.code, sides.held()) == (0, {"base a": 1, "head a": 1, "head b": 1}), ran.err
-    assert "b [sh]: the base commit lacks its template, skill or files, so it is not compared" in ran.err
+    assert "b [sh]: the base commit lacks its runner, template, skill or files, so it is not compared" in ran.err
 
 
 def test_a_run_is_not_compared_with_itself_if_the_base_lacks_all_of_it(tmp_path):
@@ -373,7 +432,7 @@ def test_a_run_is_not_compared_with_itself_if_the_base_lacks_all_of_it(tmp_path)
     written(sides.root, {"one/side.txt": "head", "bench/core.json": of_template})
     committed(sides.root)
     sides.say(head_a="0")
-    lacking = "a [sh]: the base commit lacks its template, skill or files, so it is not compared"
+    lacking = "a [sh]: the base commit lacks its runner, template, skill or files, so it is not compared"
     ran = sides.run("--repeat", "3", "--baseline", "base", "--fail-on", "regression")
     assert (ran.code, sides.held()) == (2, {}), ran.err
     assert f"--baseline base: {lacking}" in ran.err

@@ -196,7 +196,8 @@ class PublishOptions:
 class Options:
     """The options of all stages of a run, and of the adapters that they need.
 
-    ``runners_at``: the runners by id as a folder with another commit configures them; None: as this one does.
+    ``runners_at``: the runners by id as a folder with another commit configures them, or why
+    they are unknown; None: as this one does.
     """
 
     discover: DiscoverOptions
@@ -217,4 +218,4 @@ class Options:
     judge: JudgeConfig | None = None
     engine: EngineOptions | None = None
     sandbox: SandboxOptions = field(default_factory=SandboxOptions)
-    runners_at: Callable[[Path], Mapping[str, Runner]] | None = None
+    runners_at: Callable[[Path], Mapping[str, Runner] | str] | None = None
