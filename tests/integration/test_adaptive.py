@@ -475,3 +475,18 @@ def test_an_arm_of_the_user_has_another_name(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": text}, git=True)
     ran = skillgym("run", *AUTO, cwd=tmp_path)
     assert (ran.code, "an arm is called base" in ran.err) == (2, True), ran.err
+
+
+def test_a_number_on_the_command_line_needs_no_confirm_of_the_configuration(tmp_path):
+    sides = Sides.of(tmp_path, "a", run={"repeat": "auto", "confirm": "always"})
+    ran = sides.run("--repeat", "2")
+    assert (ran.code, sides.held()) == (0, {"head a": 2}), ran.err
+    ran = sides.run("--repeat", "2", "--confirm", "always", output="runs/both")
+    assert (ran.code, "--confirm without --repeat auto" in ran.err) == (2, True), ran.err
+
+
+def test_a_folder_with_the_name_of_the_base_commit_is_named(tmp_path):
+    sides = Sides.of(tmp_path, "a")
+    (sides.root / "base").mkdir()
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, "write ./base for the folder of that name" in ran.err) == (0, True), ran.err
