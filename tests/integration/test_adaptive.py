@@ -66,7 +66,7 @@ def test_numbers_are_those_of_the_first_round(tmp_path):
     others = [(row["caseId"], row["arm"], len(row["attempts"])) for row in of_suite["otherArms"]]
     assert others == [("b", "base", 5)]
     assert [one["caseId"] for one in results["run"]["adaptive"]["named"]] == ["b"]
-    assert "confirmed side by side: b passed 5 of 5 at " in ran.err
+    assert "Confirmed side by side: b passed 5 of 5 at " in ran.err
     assert "uplifts" not in results["run"]
 
 

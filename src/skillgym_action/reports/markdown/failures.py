@@ -158,10 +158,10 @@ class FailureList:
 
 
 def _title(group: Sequence[Result]) -> Markup:
-    """``3 results: file:out.txt exists: there is no such file``, on one line."""
+    """``3 results: file:out.txt exists: there is no such file``, on one line with the beginning of other lines."""
     reason = cause(group[0])
     lines = (one_line(line).strip() for line in reason.message.splitlines())
-    text = inline(next(filter(None, lines), ""), _MESSAGE_CHARACTERS)
+    text = inline(" · ".join(line for line in lines if line), _MESSAGE_CHARACTERS)
     others = len(not_holding(group[0])) - bool(reason.assertion)
     more = f" (and {counted(others, 'more assertion')})" if reason.assertion and others > 0 else ""
     number = markup(f"<b>{counted(len(group), 'result')}:</b> ")

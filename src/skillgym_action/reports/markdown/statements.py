@@ -22,6 +22,7 @@ MARKS: dict[str, str] = {
     "newly-failing": "❌",
     "unexpected": "❗",
     "fails": "❌",
+    "fails-now": "❌",
     "fails-as-before": "❌",
     "fixed": "✅",
     "flaky": "🔀",
@@ -30,6 +31,7 @@ MARKS: dict[str, str] = {
     "expected": "☑️",
     "passes": "✅",
     "passes-as-before": "✅",
+    "passes-now": "✅",
 }
 NO_BREAK = "\u00a0"
 # Characters that a template adds to a line, to a row, to a title, to a remark, and to a folded list. Estimates: they

@@ -20,6 +20,7 @@ MARKS = {
     "newly-failing": "✗",
     "unexpected": "✗",
     "fails": "✗",
+    "fails-now": "✗",
     "fails-as-before": "✗",
     "fixed": "✓",
     "flaky": "~",
@@ -28,6 +29,7 @@ MARKS = {
     "expected": "✓",
     "passes": "✓",
     "passes-as-before": "✓",
+    "passes-now": "✓",
 }
 
 

@@ -140,6 +140,8 @@ class FirstGlance:
         tone = _TONES.get(word, "shown")
         if word == "failed":
             return tone
+        if any(_leaked(self.report)):
+            return "odd"
         if is_cut_off(self.report) or (tone == "good" and self.report.totals().judged == 0 and self.report.results):
             return "odd"
         found = self.report.comparison

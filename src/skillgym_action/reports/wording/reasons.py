@@ -25,18 +25,20 @@ _MEASURED = re.compile(
     | \b\d\d:\d\d:\d\d(?:[.,]\d+)?\b  # times
     | \b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b  # UUIDs
     | \b0x[0-9a-f]+\b  # addresses
-    | \b\d+(?:[.,]\d+)*\s?(?:ms|µs|us|ns|s|sec|seconds?|min|minutes?|bytes?|[kKMG]i?B)\b  # durations and sizes
+    | \b\d{1,15}(?:[.,]\d{1,15}){0,4}\s?(?:ms|µs|us|ns|s|sec|seconds?|min|minutes?|bytes?|[kKMG]i?B)\b  # durations and sizes
     | \b(?:pid|process|port)[ =:#]*\d+ | (?<=:)\d{4,5}\b  # process ids and ports
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_KEY_CHARACTERS = 1_000  # of a message, by which reasons are told apart
 _NUMBER_OF_LIMIT = "within"  # a limit is what was asked for, not what was measured
 
 
 def stable(text: str) -> str:
     """``text`` without what is measured, on one line: the same for all sessions that fail in the same way."""
+    text = one_line(text[:_KEY_CHARACTERS])
     return _MEASURED.sub(
-        lambda found: found[0] if text[: found.start()].rstrip().endswith(_NUMBER_OF_LIMIT) else "…", one_line(text)
+        lambda found: found[0] if text[: found.start()].rstrip().endswith(_NUMBER_OF_LIMIT) else "…", text
     )
 
 
@@ -95,6 +97,14 @@ def all_of(names: Sequence[str]) -> str:
 
 def command_of(result: Result) -> str:
     """The command that runs the case on its runner on a machine, one line."""
-    words = ["skillgym-action", "run", result.suite.path, "--case", result.case_id]
-    words += ["--runner", result.runner.id] if result.runner else []
+    path = result.suite.path
+    words = ["skillgym-action", "run", f"./{path}" if path.startswith(("-", "!")) else path]
+    words += _selecting("--case", result.case_id)
+    words += _selecting("--runner", result.runner.id) if result.runner else []
     return shlex.join(one_line(word) for word in words)
+
+
+def _selecting(option: str, name: str) -> tuple[str, ...]:
+    """An option that selects a name. Characters that options interpret are replaced by ``?``, which matches them."""
+    pattern = re.sub(r"[*?\[\],]|^!", "?", name)
+    return (f"{option}={pattern}",) if pattern.startswith("-") else (option, pattern)

@@ -46,7 +46,7 @@ def test_a_reason_has_one_line_and_what_is_as_on_the_base_none():
     base = run_report("c1 passed\nold failed: x")
     found = lines(replace(report, comparison=compare(base, report)))
     assert [line.partition("::file")[0] for line in found] == [
-        "::error file=bench/core.json,line=10,title=3 results fail%3A c1 on claude%2C c2 on claude%2C c3 on claude"
+        "::error file=bench/core.json,line=10,title=3 results fail here and passed before%3A c1 on claude%2C c2 on claude%2C c3 on claude"
     ]
 
 

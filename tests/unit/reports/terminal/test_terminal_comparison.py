@@ -45,7 +45,7 @@ def test_a_regression():
         + "only in head: new [claude]\n"
         "\n"
         "✗ Worse than run then01: 100% → 0% of attempts pass\n"
-        "  8 of 9 results fail, for 1 reason.\n"
+        "  8 of 9 results fail here and passed before, for 1 reason.\n"
         "  1 passes.\n"
     )
 
