@@ -278,6 +278,62 @@ def test_sessions_that_are_judged_otherwise_decide_nothing(tmp_path):
     assert "its sessions are judged otherwise than when the run decided" in ran.err
 
 
+# --- what is not compared, and other baselines ---------------------------------------------------------
+
+
+def test_a_failure_of_a_redefined_case_fails_the_run(tmp_path):
+    sides = Sides.of(tmp_path, TEN)
+    stored = sides.stored()
+    cases = (case(name, prompt=f"{'Another' if name == 'j' else 'Prompt'} {name}") for name in TEN)
+    written(sides.root, {"bench/core.json": suite(*cases)})
+    sides.say(head_a="01", head_j="0")
+    ran = sides.run(*AUTO, "--baseline", stored)
+    found = sides.adaptive()
+    assert (ran.code, found["mode"], found["check"]) == (1, "screen", "cleared"), ran.err
+    assert sides.results()["run"]["decision"]["reasons"] == ["1 failed"]
+
+
+def test_what_fails_at_the_base_stops_no_session_of_the_head_whose_failure_counts(tmp_path):
+    sides = Sides.of(tmp_path, "ab")
+    sides.say(base_b="x", head_b="0")
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, sides.held()["head b"]) == (1, 1), ran.err
+    assert sides.results()["run"]["decision"]["reasons"][0] == "1 failed"
+
+
+def test_against_another_baseline_the_decision_does_not_count(tmp_path):
+    sides = Sides.of(tmp_path, TEN)
+    good = sides.stored()
+    sides.say(**said("base", TEN, "0") | said("head", TEN, "0"))
+    assert sides.run(*AUTO, "--baseline", "base", "--fail-on", "regression").code == 0
+    for command in (("compare", good, "runs/out"), ("report", "runs/out", "--baseline", good)):
+        ran = skillgym(*command, "--output", "runs/other", "--fail-on", "regression", cwd=sides.root)
+        assert ran.code == 1, (command, ran.err)
+
+
+def test_a_report_of_several_runs_keeps_the_worst_check(tmp_path):
+    sides = Sides.of(tmp_path, TEN)
+    stored = sides.stored()
+    sides.say(head_a="0")
+    assert sides.run(*AUTO, "--baseline", stored, "--case", "a").code == 1
+    assert sides.run(*AUTO, "--baseline", stored, "--case", "b", output="runs/b").code == 3
+    for args in ((), ("--baseline", stored)):
+        ran = skillgym("report", "runs/b", "runs/out", "--output", "runs/all", *args, cwd=sides.root)
+        assert (ran.code, sides.adaptive("runs/all")["check"]) == (1, "confirmed"), ran.err
+        shutil.rmtree(sides.root / "runs/all")
+
+
+def test_a_view_has_the_title_of_the_run(tmp_path):
+    sides = Sides.of(tmp_path, TEN)
+    sides.say(**BAD_DAY | said("head", "fg", "0"))
+    ran = sides.run(*AUTO, "--baseline", "base")
+    page = sides.root / "runs/out/report.html"
+    before = page.read_text().partition("<title>")[2].partition("</title>")[0]
+    page.unlink()
+    assert skillgym("view", "runs/out", "--no-open", cwd=sides.root).code == 0, ran.err
+    assert page.read_text().partition("<title>")[2].partition("</title>")[0] == before
+
+
 # --- what the control is made of ----------------------------------------------------------------------
 
 
@@ -291,6 +347,65 @@ def test_the_control_has_the_runners_of_the_base(tmp_path):
     assert (ran.code, sides.adaptive()["check"]) == (1, "side-by-side"), ran.err
     assert {name.split()[0] for name in sides.held()} == {"base"}
     assert "model of sh" in " ".join(sides.results()["run"]["comparison"]["differences"])
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        pytest.param({"one/deps/d": "x", ".gitignore": "deps\nruns\n"}, "one/deps is not in git", id="ignored"),
+        pytest.param({".gitattributes": "*.txt filter=x"}, "one/side.txt is not in git", id="filtered"),
+    ],
+)
+def test_files_that_are_not_in_git_as_agents_get_them_leave_no_control(tmp_path, files, why):
+    sides = Sides.of(tmp_path, "a")
+    of_template = suite(case("a", prompt="Prompt a"), workspace={"templateDir": "../one"})
+    git_in(sides.root, "checkout", "--quiet", "-B", "main")
+    written(sides.root, {"one/side.txt": "base", "bench/core.json": of_template, **files})
+    committed(sides.root)
+    git_in(sides.root, "checkout", "--quiet", "-B", "topic")
+    written(sides.root, {"one/side.txt": "head"})
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, f"--baseline base: {why} as agents get it" in ran.err) == (2, True), ran.err
+    sides.say(head_a="0")
+    ran = sides.run(*AUTO, output="runs/auto")
+    assert (ran.code, sides.held()) == (1, {"head a": 1}), ran.err
+
+
+def test_a_configuration_of_the_base_that_is_not_valid_leaves_no_control(tmp_path):
+    sides = Sides.of(tmp_path, "a")
+    file = sides.root / "skillgym.config.yaml"
+    told = json.loads(file.read_text())
+    git_in(sides.root, "checkout", "--quiet", "-B", "main")
+    told["runners"]["sh"]["agent"]["env"]["OLD"] = "${OLD_KEY}"
+    written(sides.root, {"skillgym.config.yaml": json.dumps(told)})
+    committed(sides.root)
+    git_in(sides.root, "checkout", "--quiet", "-B", "topic")
+    told["runners"]["sh"]["agent"]["env"].pop("OLD")
+    written(sides.root, {"skillgym.config.yaml": json.dumps(told)})
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, "skillgym.config.yaml of the base commit cannot be used" in ran.err) == (2, True), ran.err
+
+
+def test_any_visible_file_makes_a_difference(tmp_path):
+    sides = Sides.of(tmp_path, "a")
+    git_in(sides.root, "checkout", "--quiet", "-B", "main")
+    of_template = suite(case("a", prompt="Prompt a"), workspace={"templateDir": "../one"})
+    written(sides.root, {"one/side.txt": "base", "bench/core.json": of_template, "agent/helper.sh": "true"})
+    committed(sides.root)
+    git_in(sides.root, "checkout", "--quiet", "-B", "topic")
+    written(sides.root, {"agent/helper.sh": "false"})
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, sides.held()) == (0, {"base a": 2}), ran.err
+
+
+def test_a_runner_that_the_base_lacks_is_not_compared(tmp_path):
+    sides = Sides.of(tmp_path, "a")
+    file = sides.root / "skillgym.config.yaml"
+    written(sides.root, {"skillgym.config.yaml": file.read_text().replace('"sh":', '"other":')})
+    sides.say(head_a="0")
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, sides.held()) == (1, {"head a": 1}), ran.err
+    assert "a [other]: the base commit lacks its runner" in ran.err
 
 
 def test_templates_and_skills_are_those_of_the_base_and_what_it_lacks_is_not_compared(tmp_path):
@@ -307,7 +422,7 @@ def test_templates_and_skills_are_those_of_the_base_and_what_it_lacks_is_not_com
     committed(sides.root)
     ran = sides.run(*AUTO, "--baseline", "base")
     assert (ran.code, sides.held()) == (0, {"base a": 1, "head a": 1, "head b": 1}), ran.err
-    assert "b [sh]: the base commit lacks its template, skill or files, so it is not compared" in ran.err
+    assert "b [sh]: the base commit lacks its runner, template, skill or files, so it is not compared" in ran.err
 
 
 def test_a_run_is_not_compared_with_itself_if_the_base_lacks_all_of_it(tmp_path):
@@ -317,7 +432,7 @@ def test_a_run_is_not_compared_with_itself_if_the_base_lacks_all_of_it(tmp_path)
     written(sides.root, {"one/side.txt": "head", "bench/core.json": of_template})
     committed(sides.root)
     sides.say(head_a="0")
-    lacking = "a [sh]: the base commit lacks its template, skill or files, so it is not compared"
+    lacking = "a [sh]: the base commit lacks its runner, template, skill or files, so it is not compared"
     ran = sides.run("--repeat", "3", "--baseline", "base", "--fail-on", "regression")
     assert (ran.code, sides.held()) == (2, {}), ran.err
     assert f"--baseline base: {lacking}" in ran.err
@@ -360,3 +475,18 @@ def test_an_arm_of_the_user_has_another_name(tmp_path):
     repository(tmp_path, {"skillgym.config.yaml": text}, git=True)
     ran = skillgym("run", *AUTO, cwd=tmp_path)
     assert (ran.code, "an arm is called base" in ran.err) == (2, True), ran.err
+
+
+def test_a_number_on_the_command_line_needs_no_confirm_of_the_configuration(tmp_path):
+    sides = Sides.of(tmp_path, "a", run={"repeat": "auto", "confirm": "always"})
+    ran = sides.run("--repeat", "2")
+    assert (ran.code, sides.held()) == (0, {"head a": 2}), ran.err
+    ran = sides.run("--repeat", "2", "--confirm", "always", output="runs/both")
+    assert (ran.code, "--confirm without --repeat auto" in ran.err) == (2, True), ran.err
+
+
+def test_a_folder_with_the_name_of_the_base_commit_is_named(tmp_path):
+    sides = Sides.of(tmp_path, "a")
+    (sides.root / "base").mkdir()
+    ran = sides.run(*AUTO, "--baseline", "base")
+    assert (ran.code, "write ./base for the folder of that name" in ran.err) == (0, True), ran.err

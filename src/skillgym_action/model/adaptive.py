@@ -16,6 +16,7 @@ CONTROL_ARM = "base"  # the arm of the sessions with the files of the base commi
 OF_BASE_COMMIT = "the base commit"  # begins the id of a baseline that consists of these sessions
 NOTHING_DIFFERS = "nothing that agents see differs from the base commit"
 RED: tuple[RegressionCheck, ...] = ("confirmed", "side-by-side", "not-checked")
+WORST_FIRST: tuple[RegressionCheck, ...] = (*RED, "undecided", "not-confirmed", "cleared")
 
 
 @record
@@ -46,6 +47,14 @@ class SessionCounts:
     def all(self) -> int:
         """The number of all sessions of pairs."""
         return self.screen + self.control + self.head
+
+    def __add__(self, other: SessionCounts) -> SessionCounts:
+        return SessionCounts(
+            screen=self.screen + other.screen,
+            control=self.control + other.control,
+            head=self.head + other.head,
+            most=self.most + other.most,
+        )
 
 
 @record
@@ -89,6 +98,7 @@ class Adaptive:
 
     ``control``: None: there was none. ``suspects``: pairs that were checked alone; ``suite``: whether all pairs were in
     question; ``named``: those that are worse. ``beside``: all sessions of the last phase side by side.
+    ``against``: the ``identity`` of the baseline that the user named; empty: the base was the store or a commit.
     """
 
     mode: Mode
@@ -101,6 +111,7 @@ class Adaptive:
     looks: tuple[RegressionLook, ...]
     named: tuple[CheckedPair, ...] = ()
     beside: SideCounts | None = None
+    against: str = ""
 
     @property
     def nothing_differs(self) -> bool:

@@ -206,6 +206,11 @@ class RunReport:
         """How many repetitions of each execution count in rates; None: all."""
         return 1 if self.adaptive else None
 
+    @property
+    def identity(self) -> str:
+        """What tells it from other runs, whatever their folders are called."""
+        return f"{self.id} {self.started_at}"
+
     def totals(self, where: Callable[[Result], bool] = lambda _: True) -> Totals:
         """Sums over the results that ``where`` accepts; what they took includes those that decide nothing."""
         return totals(filter(where, self.results), self.sampled_repetitions, filter(where, self.deciding_nothing))

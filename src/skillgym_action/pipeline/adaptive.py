@@ -191,7 +191,7 @@ def _storing(plan: Plan, samples: Mapping[int, Samples]) -> Plan:
 
 
 def _lacking(execution: Execution) -> Problem:
-    message = f"{execution.title}: the base commit lacks its template, skill or files, so it is not compared"
+    message = f"{execution.title}: the base commit lacks its runner, template, skill or files, so it is not compared"
     return Problem(message=message, location=execution.case.location)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillgym_action.model.adaptive import CONTROL_ARM, OF_BASE_COMMIT
+from skillgym_action.model.adaptive import CONTROL_ARM, OF_BASE_COMMIT, RED
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import COMMIT_CHARACTERS
 from skillgym_action.model.records import record
@@ -97,6 +97,17 @@ def check_adaptive(plan: Plan, options: Options, *, writes: bool) -> None:
         )
 
 
+def decided_against(found: Adaptive | None, base: RunReport | None, options: Options) -> Adaptive | None:
+    """How the run decided, with the baseline that the user named; None: with a fixed number of sessions."""
+    return found and replace(found, against=base.identity if base and options.report.baseline else "")
+
+
+def is_held_against(report: RunReport, base: RunReport | None, options: Options) -> bool:
+    """Whether no other baseline is named than that which the run had when it was held."""
+    named = base if options.report.baseline else None
+    return named is None or (report.adaptive is not None and report.adaptive.against == named.identity)
+
+
 def judged_again(options: Options, results: Iterable[Result]) -> Adaptive | None:
     """How the run decided whose stored sessions ``results`` judge; undecided if they are judged otherwise now."""
     if options.execute.decided is None:
@@ -130,13 +141,17 @@ def base_beside(report: RunReport, options: Options, commit: str | None) -> RunR
 def with_gate(options: Options, report: RunReport) -> Options:
     """The options; the default of ``fail-on`` follows the comparison where there is one.
 
-    A single failed session decides nothing there, unless nothing passes at the base, or no model was asked.
+    A single failed session of a pair that was looked at decides nothing, unless nothing passes at the base, or no model
+    was asked. Failures of all other results count.
     """
-    comparison = report.comparison
-    if report.adaptive is None or not options.gate.is_default or comparison is None:
+    found, comparison = report.adaptive, report.comparison
+    if found is None or not options.gate.is_default:
         return options
-    words = DEFAULT_FAIL_ON | {"regression"}
-    passes = any(pair.samples_before.passed for pair in comparison.judged)
+    if comparison is None and found.check not in (*RED, "undecided"):
+        return options
+    left: frozenset[int] = frozenset()
+    judged = comparison.judged if comparison and comparison.adaptive else ()
+    passes = any(pair.samples_before.passed for pair in judged)
     if passes and any(runner.agent.type not in ("nop", "replay") for runner in report.runners):
-        words -= {"failed"}
-    return replace(options, gate=replace(options.gate, fail_on=words))
+        left = frozenset(pair.after.index for pair in judged if any(one.phase for one in pair.after.attempts))
+    return replace(options, gate=replace(options.gate, fail_on=DEFAULT_FAIL_ON | {"regression"}, left_to_check=left))

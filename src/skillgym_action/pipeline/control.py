@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from skillgym_action.model.execution import Execution
     from skillgym_action.model.report import RunReport
+    from skillgym_action.model.runner import Runner
     from skillgym_action.services import Services
     from skillgym_action.settings.slices import Options
 
@@ -77,16 +78,32 @@ def control_sessions(
     if any(map(of_base.differs, options.arms.sources)):
         return ARMS_DIFFER
     _hide(services, options, target)
-    runners = options.runners_at(target) if options.runners_at else {}
+    runners = options.runners_at(target) if options.runners_at else None
+    if isinstance(runners, str):
+        return runners
     found: dict[int, Execution] = {}
     lacking: list[Execution] = []
     for head in heads:
-        if made := of_base.execution(head, runners.get(head.runner.id, head.runner), first_index + len(found)):
+        runner = _runner_at_base(head, runners, of_base)
+        if runner and (made := of_base.execution(head, runner, first_index + len(found))):
             found[head.index] = made
         else:
             lacking.append(head)
     pairs = [(head, found[head.index]) for head in heads if head.index in found]
+    try:
+        if why := of_base.obstacle(pairs, other_user=services.processes.user is not None):
+            return why
+    except OSError as error:
+        return f"git cannot tell what is not in it: {error}"
     return ControlSessions(commit=commit, executions=found, lacking=tuple(lacking), differs=of_base.is_seen(pairs))
+
+
+def _runner_at_base(head: Execution, runners: Mapping[str, Runner] | None, of_base: ControlFiles) -> Runner | None:
+    """The runner of the base; None: it has none. One of the suite is that of the head, if the suite is the same."""
+    if runners is None:
+        return head.runner
+    own = any(one.id == head.runner.id for one in (*head.suite.runners, *head.suite.other_runners))
+    return head.runner if own and not of_base.differs(head.suite.file) else runners.get(head.runner.id)
 
 
 def _hide(services: Services, options: Options, root: Path) -> None:

@@ -14,7 +14,14 @@ from skillgym_action.model.errors import ConfigError, UsageError
 from skillgym_action.model.execution import Plan
 from skillgym_action.model.records import record
 from skillgym_action.model.report import LimitSettings
-from skillgym_action.pipeline.beside import Beside, base_beside, judged_again, with_gate
+from skillgym_action.pipeline.beside import (
+    Beside,
+    base_beside,
+    decided_against,
+    is_held_against,
+    judged_again,
+    with_gate,
+)
 from skillgym_action.pipeline.checks import (
     check_budget,
     check_containers,
@@ -252,7 +259,7 @@ def run(
         suites=tuple(replace(suite, template_digest=digests[suite.path]) for suite in report.suites),
         incomplete=(*report.incomplete, *cut_off, *executed.incomplete),
         suites_from=suites_from,
-        adaptive=executed.adaptive or judged_again(options, results),
+        adaptive=decided_against(executed.adaptive, base, options) or judged_again(options, results),
         **executed.of_report,
         limits=options.execute.limits if options.plan.only is not None else _session_limits(options),
     )
@@ -314,15 +321,7 @@ def _compared(
     earlier attempts of the job have added, as ``journal`` has it, or else all that they judged. ``commit``: the base
     commit that the run was held beside.
     """
-    from skillgym_action.pipeline.stages.report import compare_with_baseline
-
-    base, stored = baseline
-    if of_base := base_beside(report, options, commit):
-        compared = compare_with_baseline(report, of_base, options.report)
-    elif stored is not None and stored.compares:
-        compared = compare_with_store(report, stored)
-    else:
-        compared = compare_with_baseline(report, base, options.report)
+    compared = _with_comparison(report, options, baseline, commit)
     if options.plan.shard[1] > 1 or options.plan.only is not None:
         return compared
     from skillgym_action.results.journal import stored_line
@@ -333,6 +332,23 @@ def _compared(
     if is_stored and journal and journal.attempt:
         services.directory.write_journal_line(stored_line(journal.attempt))
     return compared
+
+
+def _with_comparison(
+    report: RunReport,
+    options: Options,
+    baseline: tuple[RunReport | None, StoredBaseline | None],
+    commit: str | None = None,
+) -> RunReport:
+    from skillgym_action.pipeline.stages.report import compare_with_baseline
+
+    base, stored = baseline
+    of_base = base_beside(report, options, commit)
+    if of_base and is_held_against(report, base, options):
+        return compare_with_baseline(report, of_base, options.report)
+    if stored is not None and stored.compares:
+        return compare_with_store(report, stored)
+    return compare_with_baseline(report, base, options.report)
 
 
 def _cut_off(services: Services, plan: Plan) -> tuple[str, ...]:
@@ -424,14 +440,14 @@ def write_html(
     Where a report template of the user's does not work, the packaged one is used, after a line about the reason.
     """
     from skillgym_action.pipeline.stages.gate import gate
-    from skillgym_action.pipeline.stages.report import compare_with_baseline, report_stored_run
+    from skillgym_action.pipeline.stages.report import report_stored_run
     from skillgym_action.reports.html.report import render
     from skillgym_action.results.merge import merged
 
     base, store = read_baseline(services, options), read_store(services, options.report, options.store)
     report = report_stored_run(services, merged(runs, services.directory.path.name))
-    report = compare_with_store(report, store) if store else compare_with_baseline(report, base, options.report)
-    report = replace(report, decision=gate(report, options.gate))
+    report = _with_comparison(report, options, (base, store))
+    report = replace(report, decision=gate(report, with_gate(options, report).gate))
     artifacts = _artifacts(services, options, roots)
     try:
         services.directory.write_whole(file, render(report, templates=services.templates, artifacts=artifacts))

@@ -123,3 +123,6 @@ class AdaptiveEntry(MappedModel):
     """Executions that are worse."""
     beside: SideCountsEntry | None = None
     """Sessions of the last phase in which base commit and head took turns."""
+    against: Text = ""
+    """ID and start of the run that `--baseline` named; empty: the store or a commit. Against any other baseline, the
+    decision does not count."""

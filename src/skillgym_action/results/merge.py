@@ -8,6 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from skillgym_action.model.adaptive import WORST_FIRST, SessionCounts
 from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.execution import SelectionSummary
 from skillgym_action.model.judge_question import united_judges
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from skillgym_action.model.adaptive import Adaptive
     from skillgym_action.model.judge_question import JudgeInfo
     from skillgym_action.model.report import AttemptShare, LimitSettings, SuitesFrom
     from skillgym_action.model.result import Result
@@ -77,7 +79,7 @@ def merged(parts: StoredReports, name: str) -> RunReport:
         plan_digest=_agreed(report.plan_digest for report in reports),
         slowed=tuple(dict.fromkeys(line for report in reports for line in report.slowed)),
         plug_ins=tuple(dict.fromkeys(one for report in reports for one in report.plug_ins)),
-        adaptive=reports[0].adaptive if len(reports) == 1 else None,
+        adaptive=_adaptive([report.adaptive for report in reports if report.adaptive]),
         suites_from=_suites_from(reports),
         judge=_judge(reports),
         limits=_agreed(report.limits for report in reports),
@@ -95,6 +97,19 @@ def _attempts(reports: list[RunReport]) -> tuple[AttemptShare, ...]:
     for share in (share for report in reports for share in report.attempts):
         found[share.number] = found[share.number].joined(share) if share.number in found else share
     return tuple(found[number] for number in sorted(found))
+
+
+def _adaptive(found: list[Adaptive]) -> Adaptive | None:
+    """The worst decision, with what was checked in all; None: every run had a fixed number of sessions."""
+    if not found:
+        return None
+    worst = min(found, key=lambda one: WORST_FIRST.index(one.check))
+    return replace(
+        worst,
+        suspects=tuple(pair for one in found for pair in one.suspects),
+        named=tuple(pair for one in found for pair in one.named),
+        sessions=sum((one.sessions for one in found), SessionCounts()),
+    )
 
 
 def _selection(found: list[SelectionSummary]) -> SelectionSummary | None:

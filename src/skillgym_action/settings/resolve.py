@@ -119,6 +119,8 @@ def options(
 
     given, milliseconds = settings, config.file.defaults.timeout_ms
     settings = with_configured(settings, config.file)
+    if given.confirm is None and isinstance(given.repeat, int):
+        settings = settings.model_copy(update={"confirm": None})  # that of the file belongs to repeat: auto
     _refuse_paths(settings, config, context, stored)
     engine = engine_options(settings, config, context)
     report = replace(_report_options(given, config, context), baseline_optional=settings.baseline_optional)

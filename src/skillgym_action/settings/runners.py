@@ -226,23 +226,25 @@ def configured_runners(settings: Settings, config: Config, context: LaunchContex
 
 def runners_at(
     settings: Settings, config: Config, context: LaunchContext
-) -> Callable[[Path], Mapping[str, Runner]] | None:
+) -> Callable[[Path], Mapping[str, Runner] | str] | None:
     """What reads the runners of another commit by id, from a folder with its files; None: they are those of this one.
 
-    A configuration that is not there, that is a program, or that is not valid there has none.
+    It returns the reason if they are unknown: the configuration is not there, is a program, or is not valid there.
     """
     path, root = config.path, context.root
-    if path is None or context.suite_source.is_separate or path.suffix not in KINDS or not path.is_relative_to(root):
+    if path is None or context.suite_source.is_separate or not path.is_relative_to(root):
         return None
     name = path.relative_to(root)
 
-    def of_folder(folder: Path) -> Mapping[str, Runner]:
+    def of_folder(folder: Path) -> Mapping[str, Runner] | str:
+        if path.suffix not in KINDS:
+            return f"{name} is a program, so the runners of the base commit are unknown"
         try:
             found = read_config(folder / name, f"{name} of the base commit", checkout=Checkout(folder))
             found = found.with_runners(settings.runners) if settings.runners else found
             selected = selected_runners(found, settings.runner, context.environment, settings.auth)
         except (ConfigError, OSError):
-            return {}
+            return f"{name} of the base commit cannot be used: it is not there, not valid, or lacks a variable"
         context.redactor.learn((*secrets_of(selected), *taken_values(found, context.environment)))
         return {runner.id: runner for runner in selected}
 

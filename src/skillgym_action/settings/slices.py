@@ -123,7 +123,8 @@ class GateOptions:
     """What fails a run: ``Settings`` says what its fields mean.
 
     ``baseline_optional``: without a comparison the word ``regression`` is ignored, and the decision says so.
-    ``is_default``: ``fail_on`` was not set.
+    ``is_default``: ``fail_on`` was not set. ``left_to_check``: indexes of results whose failures count only as far as
+    the comparison with the base says so.
     ``complete``: a run of which results are missing is inconclusive, regardless of ``fail_on``. ``unverified``: what an
     untrusted contributor's results are said to be of, such as a commit: they are shown and decide nothing; empty: the
     results are trusted.
@@ -131,6 +132,7 @@ class GateOptions:
 
     fail_on: frozenset[str] = DEFAULT_FAIL_ON
     is_default: bool = False
+    left_to_check: frozenset[int] = frozenset()
     min_pass_rate: float | None = None
     max_error_rate: float | None = None
     min_uplift: float | None = None
@@ -194,7 +196,8 @@ class PublishOptions:
 class Options:
     """The options of all stages of a run, and of the adapters that they need.
 
-    ``runners_at``: the runners by id as a folder with another commit configures them; None: as this one does.
+    ``runners_at``: the runners by id as a folder with another commit configures them, or why
+    they are unknown; None: as this one does.
     """
 
     discover: DiscoverOptions
@@ -215,4 +218,4 @@ class Options:
     judge: JudgeConfig | None = None
     engine: EngineOptions | None = None
     sandbox: SandboxOptions = field(default_factory=SandboxOptions)
-    runners_at: Callable[[Path], Mapping[str, Runner]] | None = None
+    runners_at: Callable[[Path], Mapping[str, Runner] | str] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from skillgym_action.model.adaptive import CONTROL_ARM
@@ -19,7 +19,6 @@ from skillgym_action.workspaces.repository.earlier_skills import skill_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from skillgym_action.model.arm import SkillUnderTest
     from skillgym_action.model.execution import Execution
@@ -49,15 +48,11 @@ class ControlFiles:
         """The execution with the files of the base; None if the base lacks what it is given."""
         spec = head.case.workspace or head.suite.workspace
         skills = tuple(map(self._skill, head.arm.skills(spec.skills) if head.arm else spec.skills))
-        build = spec.container.build if spec.container else None
-        sources = [file.source for file in spec.files if file.source]
-        given = [
-            *sources,
-            *head.case.files,
-            *([spec.template] if spec.template else []),
-            *([build.context] if build else []),
-        ]
-        if None in skills or not all(os.path.lexists(self._path(path)) for path in given):
+        program = next(iter(runner.agent.command), "")
+        given = [self._path(path) for path in self._given(head)]
+        if program.startswith(f"{self._root}/"):
+            given.append(Path(program))
+        if None in skills or not all(map(os.path.lexists, given)):
             return None
         arm = head.arm or Arm(name=CONTROL_ARM)
         suite, _, agent = head.directory.rsplit("/", 2)
@@ -73,6 +68,14 @@ class ControlFiles:
             directory=f"{suite}/{of_case}/{agent}",
             arm=replace(arm, name=CONTROL_ARM, skill="head", decides=False, control=self._commit),
         )
+
+    def _given(self, head: Execution) -> list[Path]:
+        """The files and folders that an execution names, besides skills."""
+        spec = head.case.workspace or head.suite.workspace
+        build = spec.container.build if spec.container else None
+        sources = [file.source for file in spec.files if file.source]
+        folders = [path for path in (spec.template, build and build.context) if path]
+        return [*sources, *head.case.files, *folders, *(skill.folder for skill in spec.skills)]
 
     def _workspace(self, spec: WorkspaceSpec, skills: tuple[SkillUnderTest, ...]) -> WorkspaceSpec:
         container, build = spec.container, spec.container.build if spec.container else None
@@ -101,27 +104,66 @@ class ControlFiles:
         return any(changed == name or changed.startswith(f"{name}/") for changed in self._changed)
 
     def is_seen(self, pairs: list[tuple[Execution, Execution]]) -> bool:
-        """Whether the agents of a pair start from anything else in the head."""
-        workspaces = self._workspaces
-        hidden = workspaces.hidden
-        visible = [
-            name for name in self._changed if not any(name == one or name.startswith(f"{one}/") for one in hidden)
-        ]
-        of_head, of_base = workspaces.input_digests(), workspaces.input_digests(self._root)
+        """Whether the agents of a pair may find anything else than in the head; any visible file counts."""
+        hidden = self._workspaces.hidden
+        if not all(_is_below(name, hidden) for name in self._changed):
+            return True
+        of_head, of_base = self._workspaces.input_digests(), self._workspaces.input_digests(self._root)
+        return any(
+            of_head.of(head) != of_base.of(control) or not self._is_same_agent(head, control) for head, control in pairs
+        )
+
+    def obstacle(self, pairs: list[tuple[Execution, Execution]], *, other_user: bool) -> str:
+        """Why sessions with the files of the commit are not what they were at the base; empty: they are.
+
+        ``other_user``: agents run as a user who cannot read the folder of the commit. Raises OSError.
+        """
+        hidden = self._workspaces.hidden
+        repository, of_base = self._workspaces.repository, self._workspaces.repository_in(self._root)
+        copied = {*repository.files(self._checkout), *repository.committed_files(), *of_base.committed_files()}
+        copied |= {parent.as_posix() for path in copied for parent in PurePosixPath(path).parents}
+        unknown = {path for one in (repository, of_base) for path in one.not_from_git_alone()}
         for head, control in pairs:
             spec = head.case.workspace or head.suite.workspace
-            if spec.source in {"repository", "directory"} and visible:
-                return True
-            if of_head.of(head) != of_base.of(control) or not self._is_same_agent(head, control):
-                return True
-        return False
+            programs = self._of_agent(control)
+            if programs is None:
+                return f"the agent of {head.runner.id} uses files of this checkout"
+            if other_user and (programs or any(one.packaging == "plugin" for one in spec.skills)):
+                return f"the agent of {head.runner.id} runs as another user, who cannot read files of the base commit"
+            given = [os.path.relpath(path, self._checkout) for path in self._given(head)]
+            for path in sorted(unknown):
+                is_given = any(_is_below(path, (one,)) or _is_below(one, (path,)) for one in (*given, *programs))
+                is_copied = spec.source == "repository" and path in copied
+                if not _is_below(path, hidden) and (is_given or is_copied):
+                    return f"{path} is not in git as agents get it"
+        if any(_is_below(".gitmodules", (path,)) for path in self._changed):
+            return "the submodules differ from the base commit"
+        return ""
+
+    def _of_agent(self, control: Execution) -> list[str] | None:
+        """The folders of the commit that the control's agent is started from; None: it may use the checkout itself."""
+        agent = control.runner.agent
+        parts = [*agent.command, *agent.command_args, *agent.env.values(), agent.sessions or "", str(agent.cwd or "")]
+        if any(str(self._checkout) in part or "GITHUB_WORKSPACE" in part for part in parts):
+            return None
+        return [
+            os.path.relpath(os.path.dirname(part), self._root) if part.startswith(f"{self._root}/") else "."
+            for part in parts
+            if str(self._root) in part
+        ]
 
     def _is_same_agent(self, head: Execution, control: Execution) -> bool:
         """Whether both have the same agent; programs of the checkout that it names are its only if unchanged."""
         before, now = (
             repr(one.agent).replace(f"{self._root}/", "").replace(f"{self._checkout}/", "") for one in (control, head)
         )
-        return before == now and head.model == control.model and not _names_files(now, self._changed)
+        same = before == now and head.agent.env == control.agent.env and head.model == control.model
+        return same and not _names_files(now, self._changed)
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    """Whether a relative path is one of the folders or in one of them."""
+    return any(one in (".", path) or path.startswith(f"{one}/") for one in folders)
 
 
 def _names_files(agent: str, paths: Iterable[str]) -> bool:

@@ -11,6 +11,7 @@ from skillgym_action.model.errors import Problem, UsageError
 from skillgym_action.model.records import record
 from skillgym_action.model.verdicts import JUDGED
 from skillgym_action.model.version import __version__
+from skillgym_action.settings.option_types import BASE_BASELINE
 from skillgym_action.settings.runners import plug_ins_of
 from skillgym_action.text.escaping import terminal_line
 from skillgym_action.text.words import counted
@@ -40,6 +41,8 @@ def read_baseline(services: Services, options: Options) -> RunReport | None:
     but no baseline is named.
     """
     wanted = options.report
+    if wanted.of_base and (services.cwd / BASE_BASELINE).is_dir():
+        services.observer.progress("note: baseline base is the base commit; write ./base for the folder of that name")
     if wanted.auto or wanted.of_base:
         return None
     if wanted.baseline is None:
@@ -277,7 +280,7 @@ def compare_with_store(report: RunReport, stored: StoredBaseline) -> RunReport:
     is_part = bool(report.selection and report.selection.left_out and not stored.left_out)
     base = stored.of(baseline_keys_of(report), shard=report.shard is not None or is_part)
     if base is not None:
-        return replace(report, comparison=compare(base, report, stored.branch))
+        return replace(report, comparison=compare(base, report, stored.branch, of_store=True))
     if stored.optional:
         return report
     history_ = stored.history

@@ -490,10 +490,10 @@ def _add_costs(budget: Budget, runner: str, agent: float | None, judge: float | 
 def _runner_key(execution: Execution) -> tuple[str, str, str | None]:
     """Suites with their own runners may use the same ids for different runners; arms may change what a runner starts.
 
-    So an arm whose agent cannot start stops no session of the others.
+    So an arm whose agent cannot start stops no session of the others, nor does one of the base commit.
     """
     suite, arm = execution.suite, execution.arm
-    own = arm is not None and (arm.changes_files or arm.changes_agent)
+    own = arm is not None and (arm.changes_files or arm.changes_agent or arm.control is not None)
     path = suite.path if suite.runners or suite.other_runners else ""
     return path, execution.runner.id, execution.arm_name if own else None
 

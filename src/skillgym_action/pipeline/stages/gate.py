@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillgym_action.model.adaptive import RED as REGRESSIONS
 from skillgym_action.model.dependencies import skipped_for_quarantine
 from skillgym_action.model.exit_codes import ExitCode
 from skillgym_action.model.figures import distinct_texts, percentages
@@ -62,7 +63,8 @@ def _decision(report: RunReport, options: GateOptions) -> Decision:
     if changed:
         report = replace(report, results=tuple(result for result in report.results if not result.suite.changed))
     totals = report.totals()
-    red = tuple(_failures(whole_report, totals, options))  # leaked keys count in changed suites, too
+    alone = options.left_to_check and report.totals(lambda one: one.index not in options.left_to_check)
+    red = tuple(_failures(whole_report, alone or totals, options))  # leaked keys count in changed suites, too
     if report.cancelled:
         return Decision(
             verdict="inconclusive",
@@ -108,6 +110,10 @@ def _failures(report: RunReport, totals: Totals, options: GateOptions) -> Iterat
         from skillgym_action.results.statistics.comparison import regressions
 
         yield from regressions(report.comparison)
+    elif "regression" in options.fail_on and report.adaptive and report.adaptive.check in REGRESSIONS:
+        from skillgym_action.results.statistics.regression_check import check_sentence
+
+        yield f"regression, {check_sentence(report.adaptive)}"
     for id_, kind in FINDINGS.items():
         found = sum(bool(findings_of_kind(result.findings, id_)) for result in report.all_results)
         if found and kind.fail_on in options.fail_on:

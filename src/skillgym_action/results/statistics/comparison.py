@@ -39,8 +39,11 @@ MAX_INPUT_DIFFERENCES = 10  # cases whose prompt, assertions or workspace differ
 Key = tuple[str, str, str | None]
 
 
-def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comparison:
-    """The comparison of ``head`` with the baseline ``base``. ``branch``: that the baseline is from, if it is known."""
+def compare(base: RunReport, head: RunReport, branch: str | None = None, *, of_store: bool = False) -> Comparison:
+    """The comparison of ``head`` with the baseline ``base``, which may be ``of_store``.
+
+    ``branch``: that the baseline is from, if it is known.
+    """
     before, after = base.sampled_repetitions, head.sampled_repetitions
     earlier = {_key(result): result for result in base.results}
     reused = frozenset(_key(result) for result in head.results if result.reused)
@@ -52,10 +55,11 @@ def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comp
             sorted_pairs.take(result, later.get(key), in_quarantine=key in apart)
     judged = sorted_pairs.judged
     sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in judged]
-    verdict, reason = _verdict(head, sorted_pairs, len(reused))
+    decided = _decided(base, head, of_store=of_store)
+    verdict, reason = _verdict(decided, sorted_pairs, len(reused))
     exchanged = [pair.exchanged for pair in sampled]
-    failing = _failing(head, judged, sampled) if verdict == "regression" else frozenset[int]()
-    improved = head.adaptive is None and has_dropped(exchanged)
+    failing = _failing(decided, judged, sampled) if verdict == "regression" else frozenset[int]()
+    improved = decided is None and has_dropped(exchanged)
     fixed = named(exchanged) if improved else frozenset[int]()
     return Comparison(
         base_id=base.id,
@@ -64,7 +68,7 @@ def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comp
         reason=reason,
         coverage=sorted_pairs.coverage,
         judged=tuple(judged),
-        newly_failing=tuple(_checked(judged[index], head) for index in sorted(failing)),
+        newly_failing=tuple(_checked(judged[index], decided) for index in sorted(failing)),
         fixed=tuple(judged[index] for index in sorted(fixed)),
         changed=tuple(
             pair
@@ -77,7 +81,7 @@ def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comp
         removed=tuple(sorted_pairs.removed),
         rate=rate_change(sampled) if sampled else None,
         repetitions=after,
-        adaptive=head.adaptive,
+        adaptive=decided,
         runners=len({pair.after.runner.id for pair in judged if pair.after.runner}),
         differences=tuple(differences(base, head)),
         reused=len(reused),
@@ -87,6 +91,14 @@ def compare(base: RunReport, head: RunReport, branch: str | None = None) -> Comp
     )
 
 
+def _decided(base: RunReport, head: RunReport, *, of_store: bool) -> Adaptive | None:
+    """How the head has decided with ``repeat: auto``; None: with all sessions, or against another base."""
+    found = head.adaptive
+    if found is None or base.adaptive is found:  # the base is that beside which it was held
+        return found
+    return found if found.against == ("" if of_store else base.identity) else None
+
+
 def _name(base: RunReport) -> str:
     """What reports call a baseline of an unknown branch: ``run 4f1f2a9``, ``run of 27 Nov``."""
     if base.commit:
@@ -94,17 +106,17 @@ def _name(base: RunReport) -> str:
     return f"run of {datetime.fromisoformat(base.started_at):%-d %b}"
 
 
-def _failing(head: RunReport, pairs: Sequence[ResultPair], sampled: Sequence[SampledPair]) -> frozenset[int]:
+def _failing(decided: Adaptive | None, pairs: Sequence[ResultPair], sampled: Sequence[SampledPair]) -> frozenset[int]:
     """Indexes of the pairs that are worse: those that a run with ``repeat: auto`` has named, else by the tests."""
-    if head.adaptive is None:
+    if decided is None:
         return named(sampled)
-    names = {(one.suite, one.case_id, one.runner_id) for one in head.adaptive.named}
+    names = {(one.suite, one.case_id, one.runner_id) for one in decided.named}
     return frozenset(index for index, pair in enumerate(pairs) if _key(pair.after) in names)
 
 
-def _checked(pair: ResultPair, head: RunReport) -> ResultPair:
+def _checked(pair: ResultPair, decided: Adaptive | None) -> ResultPair:
     """The pair with the sessions that it was named for, if a run with ``repeat: auto`` held them side by side."""
-    named_ = head.adaptive.named if head.adaptive else ()
+    named_ = decided.named if decided else ()
     beside = next((one.beside for one in named_ if (one.suite, one.case_id, one.runner_id) == _key(pair.after)), None)
     if beside is None:
         return pair
@@ -115,14 +127,14 @@ def _checked(pair: ResultPair, head: RunReport) -> ResultPair:
     )
 
 
-def _verdict(head: RunReport, pairs: _Pairs, reused: int) -> tuple[RegressionVerdict, str]:
+def _verdict(decided: Adaptive | None, pairs: _Pairs, reused: int) -> tuple[RegressionVerdict, str]:
     """The verdict and its reason, with the number of the results that were reused, which are in no test.
 
     Where all were, nothing has changed that could be worse, unless the run lacks executions of the baseline.
     """
     if reused and not pairs.coverage.base_pairs:
         return "no-regression-shown", not_compared(reused)
-    verdict, reason = _verdict_on_run(head, pairs)
+    verdict, reason = _verdict_on_run(decided, pairs)
     note = not_compared(reused) if reused and verdict != "regression" else ""
     return verdict, "; ".join(filter(None, (reason, note)))
 
@@ -132,12 +144,12 @@ def not_compared(reused: int) -> str:
     return f"{reused:,} reused, not compared, because {'its' if reused == 1 else 'their'} inputs are unchanged"
 
 
-def _verdict_on_run(head: RunReport, pairs: _Pairs) -> tuple[RegressionVerdict, str]:
+def _verdict_on_run(decided: Adaptive | None, pairs: _Pairs) -> tuple[RegressionVerdict, str]:
     """The verdict on what was run: with ``repeat: auto`` what the run has decided, as long as enough was judged."""
     sampled = [SampledPair(pair.samples_before, pair.samples_after) for pair in pairs.judged]
-    if head.adaptive is None:
+    if decided is None:
         return verdict_on(sampled, pairs.coverage)
-    return _verdict_of_check(head.adaptive, sampled, pairs.coverage)
+    return _verdict_of_check(decided, sampled, pairs.coverage)
 
 
 def _verdict_of_check(

@@ -49,6 +49,8 @@ COMMIT_ALL = (
     (*IDENTITY, "commit", "--quiet", "--allow-empty", "--message=workspace"),
 )
 """Arguments of the git commands that make a folder a repository, with everything in it as its only commit."""
+CONVERTED = (":(attr:eol=crlf)", *(f":(exclude,attr:!{name})" for name in ("filter", "working-tree-encoding", "ident")))
+"""Pathspecs of files that are not checked out as they are committed."""
 _GIT_FILE = b"gitdir:"
 _INDEX_LINE = re.compile(rb"(?P<tag>\w) (?P<mode>\d{6}) [0-9a-f]{40,64} \d\t(?P<path>.+)", re.DOTALL)
 _BRANCH = re.compile(r"refs/(?:heads|remotes/origin)/(?!HEAD$)(.+)")
@@ -128,6 +130,17 @@ class Repository:
         """The paths that git tracks and gives an attribute, such as ``filter=lfs``. Raises OSError."""
         listed = self._git("ls-files", "-z", "--", f":(attr:{attribute})")
         return [os.fsdecode(name) for name in listed.split(b"\0") if name]
+
+    def not_from_git_alone(self) -> frozenset[str]:
+        """Paths whose content is not as git stores it, or not in git; a folder stands for all in it. Raises OSError.
+
+        Filtered and converted files, submodules that are checked out, and what git does not track or ignores.
+        """
+        others = self._git("ls-files", "-z", "--others", "--directory")
+        converted = b"".join(self._git("ls-files", "-z", "--", one) for one in CONVERTED)
+        submodules = (one.path for one in self.tracked_paths() if one.is_submodule)
+        listed = (os.fsdecode(name).rstrip("/") for name in (others + converted).split(b"\0") if name)
+        return frozenset((*listed, *(path for path in submodules if (self.root / path / GIT).exists())))
 
     def committed_files(self) -> frozenset[str]:
         """The files that git tracks, relative to the root; empty without git. Raises OSError."""
