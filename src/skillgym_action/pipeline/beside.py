@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.adaptive import Adaptive
     from skillgym_action.model.errors import Problem
     from skillgym_action.model.execution import Execution, Plan
-    from skillgym_action.model.report import RunReport, identity_of
+    from skillgym_action.model.report import RunReport
     from skillgym_action.model.result import Result
     from skillgym_action.sessions.adaptive_run import AdaptiveRule
 from skillgym_action.settings.slices import Options
