@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from skillgym_action.model.report import RunReport
     from skillgym_action.model.result import Result
     from skillgym_action.sessions.adaptive_run import AdaptiveRule
-from skillgym_action.settings.slices import Options
+    from skillgym_action.settings.slices import Options
 
 _AUTO = "--repeat auto"
 
