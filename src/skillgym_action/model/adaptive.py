@@ -98,7 +98,7 @@ class Adaptive:
 
     ``control``: None: there was none. ``suspects``: pairs that were checked alone; ``suite``: whether all pairs were in
     question; ``named``: those that are worse. ``beside``: all sessions of the last phase side by side.
-    ``against``: the ``identity`` of the baseline that the user named; empty: the base was the store or a commit.
+    ``against``: the ``identity_of`` the baseline that the user named; empty: the base was the store or a commit.
     """
 
     mode: Mode

@@ -206,11 +206,6 @@ class RunReport:
         """How many repetitions of each execution count in rates; None: all."""
         return 1 if self.adaptive else None
 
-    @property
-    def identity(self) -> str:
-        """What tells it from other runs, whatever their folders are called."""
-        return f"{self.id} {self.started_at}"
-
     def totals(self, where: Callable[[Result], bool] = lambda _: True) -> Totals:
         """Sums over the results that ``where`` accepts; what they took includes those that decide nothing."""
         return totals(filter(where, self.results), self.sampled_repetitions, filter(where, self.deciding_nothing))
@@ -270,3 +265,8 @@ def sum_of_costs(*costs: float | None) -> float | None:
 def is_in_repository(location: Location) -> bool:
     """Whether the path is relative to the repository root, without ``..``."""
     return not {"", ".", ".."} & set(location.path.split("/"))
+
+
+def identity_of(run: RunReport) -> str:
+    """What tells a run from others, whatever their folders are called."""
+    return f"{run.id} {run.started_at}"

@@ -9,6 +9,7 @@ from skillgym_action.model.adaptive import CONTROL_ARM, OF_BASE_COMMIT, RED
 from skillgym_action.model.errors import UsageError
 from skillgym_action.model.limits import COMMIT_CHARACTERS
 from skillgym_action.model.records import record
+from skillgym_action.model.report import identity_of
 from skillgym_action.settings.slices import DEFAULT_FAIL_ON
 
 if TYPE_CHECKING:
@@ -99,13 +100,13 @@ def check_adaptive(plan: Plan, options: Options, *, writes: bool) -> None:
 
 def decided_against(found: Adaptive | None, base: RunReport | None, options: Options) -> Adaptive | None:
     """How the run decided, with the baseline that the user named; None: with a fixed number of sessions."""
-    return found and replace(found, against=base.identity if base and options.report.baseline else "")
+    return found and replace(found, against=identity_of(base) if base and options.report.baseline else "")
 
 
 def is_held_against(report: RunReport, base: RunReport | None, options: Options) -> bool:
     """Whether no other baseline is named than that which the run had when it was held."""
     named = base if options.report.baseline else None
-    return named is None or (report.adaptive is not None and report.adaptive.against == named.identity)
+    return named is None or (report.adaptive is not None and report.adaptive.against == identity_of(named))
 
 
 def judged_again(options: Options, results: Iterable[Result]) -> Adaptive | None:

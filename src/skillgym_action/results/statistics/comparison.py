@@ -19,6 +19,7 @@ from skillgym_action.model.comparison import (
     samples_of,
 )
 from skillgym_action.model.records import record
+from skillgym_action.model.report import identity_of
 from skillgym_action.model.verdicts import Status
 from skillgym_action.results.statistics.exact_tests import SampledPair, adjusted_p, case_p, discoveries, suite_p
 from skillgym_action.results.statistics.rates import ONE_SIDED, format_probability, mean, same_cases_rate
@@ -96,7 +97,7 @@ def _decided(base: RunReport, head: RunReport, *, of_store: bool) -> Adaptive | 
     found = head.adaptive
     if found is None or base.adaptive is found:  # the base is that beside which it was held
         return found
-    return found if found.against == ("" if of_store else base.identity) else None
+    return found if found.against == ("" if of_store else identity_of(base)) else None
 
 
 def _name(base: RunReport) -> str:

@@ -140,6 +140,7 @@ class Repository:
         converted = b"".join(self._git("ls-files", "-z", "--", one) for one in CONVERTED)
         submodules = (one.path for one in self.tracked_paths() if one.is_submodule)
         listed = (os.fsdecode(name).rstrip("/") for name in (others + converted).split(b"\0") if name)
+        listed = (path for path in listed if RESULT_FOLDERS.isdisjoint(path.split("/")))
         return frozenset((*listed, *(path for path in submodules if (self.root / path / GIT).exists())))
 
     def committed_files(self) -> frozenset[str]:

@@ -80,8 +80,7 @@ def test_the_end_of_a_run():
         ),
         pytest.param(
             "off skipped",
-            "! Not tested: every case was skipped\n  This says nothing about the change.\n"
-            "  0 attempts, 1 min\n",
+            "! Not tested: every case was skipped\n  This says nothing about the change.\n  0 attempts, 1 min\n",
             id="nothing ran, nothing spent",
         ),
         pytest.param(
